@@ -42,7 +42,7 @@ void add_promises(const CallOptions& options, CheckSpec& spec) {
 CheckSpec completed(const CallOptions& options, const std::string& library,
                     const std::string& symbol, const Json& inspection) {
   std::vector<CheckSpec> variants;
-  std::optional<Failure> first_failure;  // a layout may fit one rank alone
+  std::optional<Failure> first_failure;  // a layout may fit one of the ranks only
   for (const int64_t open_rank : {1, 2, 0, 3}) {
     CheckSpec variant = spec_from(options, library, symbol);
     try {
@@ -55,7 +55,7 @@ CheckSpec completed(const CallOptions& options, const std::string& library,
     if (variant.has_operands) break;
   }
   if (variants.empty()) throw *first_failure;
-  // Those first that have the letters of the sizes that were given.
+  // Prefers variants whose operands use all letters that have given sizes.
   std::ranges::stable_partition(variants, [](const CheckSpec& variant) {
     const auto letters = tools::letters_of(variant);
     return std::ranges::all_of(variant.sizes, [&](const auto& given) {

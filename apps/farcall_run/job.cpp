@@ -30,7 +30,7 @@ using tools::Failure;
 
 // ---- targets ----
 
-// LIBRARY:SYMBOL, with the other stages that are named after it.
+// Registers LIBRARY:SYMBOL, with the other stages that are named after it.
 void register_handler(const std::string& name, const std::string& target) {
   const size_t colon = name.rfind(':');
   if (colon == std::string::npos || colon + 1 == name.size()) {
@@ -60,7 +60,7 @@ void register_library(const std::string& text) {
 
 // ---- arguments ----
 
-// The type at the beginning of an argument's text.
+// The type at the beginning of an argument.
 ShapeDtype type_of(std::string_view text, std::string_view what) {
   const auto type = tools::parse_operand(text).type({});
   if (type) return *type;
@@ -110,7 +110,7 @@ Array array_of(ShapeDtype type, std::string_view values, std::string_view whole)
   return {type, std::move(storage)};
 }
 
-// `wanted` is null for a handler, whose arguments say their types.
+// `wanted` is null for a handler, whose arguments specify their types.
 Array argument(const std::string& text, const ShapeDtype* wanted, uint64_t seed) {
   if (text == "random") {
     if (wanted) return random_array(*wanted, seed);
@@ -171,7 +171,7 @@ ProgramPtr read_program(const std::string& path) {
   const ProgramPtr program =
       bytes.starts_with("farcall\n") ? deserialize_program(bytes).program : parse_program(bytes);
   if (!program->name.empty()) return program;
-  // What a trace calls it.
+  // The name that appears in profiles.
   auto named = std::make_shared<Program>(*program);
   named->name = path == "-" ? "a program" : std::filesystem::path(path).stem().string();
   return named;

@@ -1,4 +1,4 @@
-"""custom_partitioning: functions that say themselves how they are divided among devices."""
+"""custom_partitioning: functions with custom rules for their division among devices."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from farcall._partition_spec import PartitionSpec
 from farcall._placement import spread
 from farcall._sharding import NamedSharding, from_core
 
-#: Stands for any leading dimensions in an ArrayMapping; followed by a digit, for another group.
+#: Any leading dimensions of an array in an ArrayMapping. A digit after it names another group.
 BATCHING: str = "…"
 
 _KINDS = ("reduction_factors", "need_replication_factors", "permutation_factors")
 
 
 class CompoundFactor(tuple[str, ...]):
-    """Two factors or more that make one dimension, the slowest first.
+    """Two or more factors of one dimension, the slowest first.
 
     Raises:
-      ValueError: for fewer, and for what is no name.
+      ValueError: for fewer than two factors, and for invalid names.
     """
 
     def __new__(cls, *factors: str) -> CompoundFactor:
@@ -42,7 +42,7 @@ class ArrayMapping(tuple[Any, ...]):
     """The factor or CompoundFactor of each dimension of an array; BATCHING may come first.
 
     Raises:
-      ValueError: for BATCHING elsewhere, and for what is no name.
+      ValueError: for BATCHING that is not first, and for invalid names.
     """
 
     def __new__(cls, *dim_mappings: str | CompoundFactor) -> ArrayMapping:
@@ -63,7 +63,7 @@ def _text_of(mapping: tuple[Any, ...]) -> str:
 
 
 def _check_mapping(mapping: tuple[Any, ...]) -> None:
-    """Raises for what cannot stand in a rule. Sizes are not known yet."""
+    """Raises if the mapping is invalid in any rule. The sizes of factors are not known yet."""
     whole = {entry for entry in mapping if isinstance(entry, str)}
     inside = {factor for entry in mapping if isinstance(entry, tuple) for factor in entry}
     sizes = dict.fromkeys(inside - whole, 1)
@@ -73,19 +73,20 @@ def _check_mapping(mapping: tuple[Any, ...]) -> None:
 class SdyShardingRule:
     """How the dimensions of a function's arrays may be divided among devices.
 
-    Dimensions (factors) of one name are divided together. By default what is computed of a part of
-    such a dimension is that part of the results.
+    Dimensions (factors) with the same name are divided together. By default, a call on a part of
+    such a dimension computes that part of the results.
 
     Args:
       operand_mappings, result_mappings: an ArrayMapping for each operand and result.
-      reduction_factors: factors over which results are sums.
+      reduction_factors: factors over which the results are sums.
       need_replication_factors: factors that are not divided.
-      permutation_factors: factors along which parts need each other.
-      **factor_sizes: the sizes of factors that are nowhere a whole dimension.
+      permutation_factors: factors along which a part of the results depends on other parts of the
+        operands.
+      **factor_sizes: the sizes of factors that are never a whole dimension.
 
     Raises:
-      ValueError: for a factor of several kinds, one that no mapping has, and a size that is missing
-        or one too many.
+      ValueError: for a factor of several kinds, for an option about a factor that no mapping has,
+        and for a missing or superfluous size.
     """
 
     def __init__(
@@ -127,7 +128,7 @@ class SdyShardingRule:
 
 
 def _rule_in_core(rule: Any, where: str, **options: Any) -> tuple[Any, ...]:
-    """A rule, as the core takes it, checked."""
+    """Checks a rule, and converts it to the arguments of the core."""
     if isinstance(rule, SdyShardingRule):
         if any(options.values()):
             raise ValueError(f"{where}: an SdyShardingRule has its factors' kinds and sizes itself")
@@ -144,7 +145,7 @@ def _rule_in_core(rule: Any, where: str, **options: Any) -> tuple[Any, ...]:
 
 
 class SpreadShape(_core.ShapeDtypeStruct):
-    """The shape and dtype of a whole array, and how it lies over a mesh."""
+    """The shape and dtype of a whole array, and its sharding over a mesh."""
 
     def __init__(self, shape: Any, dtype: Any, sharding: NamedSharding) -> None:
         super().__init__(shape, dtype)
@@ -152,7 +153,7 @@ class SpreadShape(_core.ShapeDtypeStruct):
 
     @property
     def sharding(self) -> NamedSharding:  # type: ignore[override]
-        """How it lies, with an entry for each dimension."""
+        """Its sharding; the spec has an entry for each dimension."""
         return self._sharding
 
     @property
@@ -162,17 +163,17 @@ class SpreadShape(_core.ShapeDtypeStruct):
 
 
 class custom_partitioning(CustomFunction[P, R]):  # noqa: N801
-    """A function that programs on arrays over a mesh divide by its own rules.
+    """A function with custom rules for its division in programs on arrays over a mesh.
 
-    Elsewhere, on arrays that lie whole, inside shard_map, and under derivatives and vmap, it is the
-    function itself; a custom_vjp around it keeps both halves divided.
+    On whole arrays, inside shard_map, and under derivatives and vmap, it is the function itself.
+    With a custom_vjp around it, the forward and the backward pass are both divided.
 
     Args:
       fun: takes and returns pytrees of arrays.
-      static_argnums: arguments that are no arrays; hashable. Rules get them first.
+      static_argnums: arguments that are not arrays; they must be hashable. Rules get them first.
 
     Raises:
-      ValueError: at a call, without rules (``def_partition``).
+      ValueError: at a call, if it has no rules (``def_partition``).
     """
 
     _kind: str = "custom_partitioning"
@@ -196,31 +197,33 @@ class custom_partitioning(CustomFunction[P, R]):  # noqa: N801
         permutation_factors: tuple[str, ...] = (),
         **factor_sizes: int,
     ) -> Callable[..., Any]:
-        """Sets the rules; returns ``partition``, so that this is a decorator.
+        """Sets the rules. Returns ``partition``, so that it can be used as a decorator.
 
-        Rules get the arrays' shapes, dtypes and shardings, in the structure of the arguments and of
-        the result, and run when a program is compiled.
+        Rules get the shapes, dtypes and shardings of arrays, in the structure of the arguments and
+        of the result. They are called when a program is compiled.
 
         Args:
           partition: ``partition(*static, mesh, arg_shapes, result_shape)`` returns the mesh, the
             function that each device runs on its shards of the arguments, the shardings of the
-            result and those of the arguments (a tuple); arguments are moved to lie so. Collectives
-            in the function know the axes of the mesh.
-          infer_sharding_from_operands: without a ``sharding_rule``:
-            ``infer(*static, mesh, arg_shapes, result_shape)`` returns the result's shardings.
-          propagate_user_sharding: the same where the arguments lie whole:
-            ``propagate(*static, mesh, result_shape)``, of how the result is wanted.
-          decode_shardings: for programs written for JAX; shardings are always NamedShardings.
-          sharding_rule: how dimensions go together: text (``"... n, n -> ... n"``), an
-            SdyShardingRule, or ``rule(*static, mesh, arg_shapes, result_shapes)`` that returns one,
-            or text with a dict of the options below; shapes are flat lists there.
-          reduction_factors, need_replication_factors, permutation_factors, **factor_sizes: of a
-            rule that is text; see SdyShardingRule. The function of ``partition`` adds up the
-            results where a reduction factor is divided.
+            result, and those of the arguments (a tuple). Arguments are moved to these shardings.
+            Collectives in the function can use the axes of the mesh.
+          infer_sharding_from_operands: used without a ``sharding_rule``:
+            ``infer(*static, mesh, arg_shapes, result_shape)`` returns the shardings of the result.
+          propagate_user_sharding: used instead if all arguments are whole:
+            ``propagate(*static, mesh, result_shape)`` returns the shardings of the result, given
+            the wanted ones.
+          decode_shardings: for compatibility with JAX; shardings are always NamedShardings.
+          sharding_rule: how the dimensions are related: text (``"... n, n -> ... n"``), an
+            SdyShardingRule, or ``rule(*static, mesh, arg_shapes, result_shapes)``, which gets
+            shapes as flat lists and returns an SdyShardingRule, text, or text with a dict of the
+            options below.
+          reduction_factors, need_replication_factors, permutation_factors, **factor_sizes: options
+            of a rule given as text; see SdyShardingRule. If a reduction factor is divided, the
+            function of ``partition`` must sum the results.
 
         Raises:
-          ValueError: for a rule that cannot be read.
-          TypeError: for a rule that is none.
+          ValueError: for an invalid rule.
+          TypeError: for an object that is not a rule.
         """
         del decode_shardings
         where = f"custom_partitioning({self._name}).def_partition"
@@ -251,7 +254,7 @@ class custom_partitioning(CustomFunction[P, R]):  # noqa: N801
         return partition
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The function; programs on arrays over a mesh divide it."""
+        """Calls the function; programs on arrays over a mesh divide the call."""
         where = f"custom_partitioning({self._name})"
         if self.partition is None:
             raise ValueError(f"{where}: it has no rules; call its def_partition first")
@@ -306,11 +309,11 @@ class custom_partitioning(CustomFunction[P, R]):  # noqa: N801
 
 @dataclasses.dataclass
 class _Rules:
-    """The rules for arguments of one structure, on flat lists, as the core takes them."""
+    """The rules for one structure of arguments, as functions of flat lists for the core."""
 
     where: str
     static: tuple[Any, ...]
-    operands: Any  # their structure, and that of the result, once it is known
+    operands: Any  # the structure of the arguments; `results` is set when the function runs
     partition: Callable[..., Any]
     rule: Any
     infer: Callable[..., Any] | None
@@ -324,7 +327,7 @@ class _Rules:
         ]
 
     def _entries(self, shardings: Any, structure: Any, mesh: Mesh, what: str) -> list[Any]:
-        """The specs that a rule gave for each leaf of a structure, as the core takes them."""
+        """Converts a rule's shardings to specs of the core, one for each leaf of a structure."""
         blank = structure.unflatten([0] * structure.num_leaves)
         found = []
         for sharding in spread(shardings, blank, f"{self.where}: {what}"):

@@ -23,7 +23,7 @@ _transforms = _core.transforms
 
 
 class CustomFunction(Generic[P, R]):
-    """A function whose arguments are all positional, some of them not differentiable."""
+    """A function with positional arguments only, some of which are not differentiable."""
 
     _kind: str = ""
 
@@ -80,7 +80,7 @@ class CustomFunction(Generic[P, R]):
 
 
 class custom_jvp(CustomFunction[P, R]):  # noqa: N801
-    """A function whose derivative is given by a rule in forward mode; reverse mode follows from it.
+    """A function with a custom forward-mode rule, from which reverse mode is derived.
 
     Args:
       fun: takes and returns pytrees of arrays.
@@ -159,7 +159,7 @@ def _add(x: Any, y: Any) -> Any:
 
 
 class custom_vjp(CustomFunction[P, R]):  # noqa: N801
-    """A function whose derivative in reverse mode is given by a rule.
+    """A function with a custom reverse-mode rule.
 
     Args:
       fun: takes and returns pytrees of arrays.
@@ -220,7 +220,7 @@ class custom_vjp(CustomFunction[P, R]):  # noqa: N801
 
 
 class custom_vmap(CustomFunction[P, R]):  # noqa: N801
-    """A function that brings its own rule for vmap.
+    """A function with a custom rule for vmap.
 
     Args:
       fun: takes and returns pytrees of arrays.

@@ -23,7 +23,7 @@ def export_handler(
     static_argnames: str | Sequence[str] = (),
     **kwargs: Any,
 ) -> Any:
-    """A capsule of a handler that runs ``fun``, for ``register_ffi_target`` of JAX and of farcall.
+    """Makes a handler that runs ``fun``: a capsule for ``register_ffi_target`` of JAX and farcall.
 
     The handler reads operands and writes results in the caller's memory. It may be called from any
     thread, and takes the interpreter lock only if the program calls Python. It lives until the
@@ -31,25 +31,26 @@ def export_handler(
     the same handler.
 
     Args:
-      fun: a function or what jit made of it; or a program: a Program, what ``lower``, ``compile``
-        and ``export`` give. Operands and results of the handler are the leaves of its arguments and
-        of its result, in order.
-      args, kwargs: for a function, arguments that tell the types of the operands (arrays, or
-        ShapeDtypeStruct). The handler is then for these types, and for batches of them: with more
-        dimensions in front, as JAX's vmap methods ``broadcast_all`` and ``expand_dims`` pass them,
-        it runs a batched program. Without arguments the function is recorded and compiled for
-        the types of each call, when the first such call comes; every operand is then an argument.
-      name: stands in the messages of errors; by default the function's own.
-      static_argnames: arguments that the caller passes as attributes of the call, which choose the
-        program: bool, int, float and str as such, arrays as tuples, other numbers as numpy's
-        scalars. One that a call leaves out has its default. Those of a function that jit made
-        are attributes too, unless they are given here.
+      fun: a function, jitted or not; or a program: a Program or the result of ``lower``,
+        ``compile`` or ``export``. The operands and results of the handler are the leaves of its
+        arguments and of its result, in order.
+      args, kwargs: for a function, example arguments that give the types of the operands: arrays or
+        ShapeDtypeStructs. The handler then accepts these types and batches of them: for additional
+        leading dimensions, as JAX's vmap methods ``broadcast_all`` and ``expand_dims`` pass them,
+        it runs a batched program. Without example arguments, every operand is an argument, and the
+        function is recorded and compiled at the first call with new types.
+      name: the name in error messages; by default the function's own.
+      static_argnames: arguments that the caller passes as attributes of the call; each combination
+        of values has its own program. The function gets bool, int, float and str as such, arrays as
+        tuples, and other numbers as numpy scalars. An omitted attribute has the argument's default.
+        The default is the ``static_argnames`` of a jitted function.
 
     Raises:
-      TypeError: for a ``fun`` that cannot be exported, or arguments beside a program.
-      ValueError: for arguments or results that are keys of random numbers, and static_argnames that
-        the function does not have.
-      FfiError: when the process has no room for another handler.
+      TypeError: for a ``fun`` that cannot be exported, and for arguments or static_argnames beside
+        a program.
+      ValueError: for arguments or results that are random keys, and for static_argnames that the
+        function does not have.
+      FfiError: if the process already has 1,024 exported handlers.
     """
     name, program, record, attributes = recorder_of(
         "export_handler", fun, args, kwargs, name, static_argnames
@@ -67,11 +68,11 @@ def recorder_of(
     name: str | None,
     static_argnames: str | Sequence[str] = (),
 ) -> tuple[str, _core.Program | None, Any, list[str]]:
-    """What is known of a function that is exported.
+    """Describes a function that is exported.
 
     Returns:
-      Its name; its program, or what records it for the types of operands and results, and
-      attributes; the names of the attributes.
+      Its name; its program, or None; without a program, a function that records it for operand
+      types, result types and attributes; the names of the attributes.
     """
     program = fun if isinstance(fun, _core.Program) else None
     if isinstance(fun, (_core.Lowered, _core.Compiled, Exported)):
@@ -98,7 +99,7 @@ def recorder_of(
 
 
 def _static(value: Any) -> Any:
-    """An attribute as a function would be called with it from Python."""
+    """Converts an attribute to the value that a Python caller would pass."""
     if isinstance(value, numpy.ndarray):
         return tuple(value.tolist())
     is_plain = isinstance(value, numpy.generic) and value.dtype.name in ("bool", "int64", "float64")

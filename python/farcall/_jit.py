@@ -185,7 +185,7 @@ def _with_checked_shardings(
             check_shardings(in_shardings, dynamic, f"{where}: in_shardings")
         result = fun(*args, **kwargs)
         check_shardings(out_shardings, result, f"{where}: out_shardings")
-        # What is computed for a result is divided as that is to lie.
+        # The calls that compute a result are divided by its sharding.
         return result if out_shardings is None else _constrain_traced(result, out_shardings)
 
     return checked
@@ -230,7 +230,7 @@ def _placed_around(
 
 
 def _mesh_of(shardings: Any) -> Any:
-    """The first mesh of several devices that is named, as the core takes it."""
+    """The first mesh of several devices in the shardings, as a sharding of the core, or None."""
     for one in tree.leaves(shardings, lambda node: isinstance(node, (Sharding, PartitionSpec))):
         sharding = check_sharding(one, None, "jit: out_shardings") if one is not None else None
         if isinstance(sharding, NamedSharding) and is_spread(sharding):
@@ -239,7 +239,7 @@ def _mesh_of(shardings: Any) -> Any:
 
 
 def _spread_unplaced(leaf: Any, sharding: Any) -> Any:
-    """An array that lies nowhere yet, whole on the devices of a mesh."""
+    """Puts an uncommitted array whole on the devices of a mesh; returns other leaves unchanged."""
     if isinstance(leaf, (_core.Array, np.ndarray, np.generic)):
         return _core.sharding.spread_unplaced(leaf, sharding)
     return leaf
@@ -258,10 +258,10 @@ def _put_given(values: Any, shardings: Any) -> Any:
 
 
 def _lower(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """The program for arguments of these types; ShapeDtypeStructs will do.
+    """The program for arguments of these types; arrays or ShapeDtypeStructs.
 
-    Arrays that lie over a mesh, and the ``in_shardings`` of ``jit``, say for which division of
-    foreign calls ``compile().report()`` speaks.
+    ``compile().report()`` shows the division of foreign calls for the shardings of these arrays,
+    or for the ``in_shardings`` of ``jit``.
     """
     lowered = _core.jit_lower(self, *args, **kwargs)
     options = self._options

@@ -38,20 +38,18 @@ def to_jax(fun: Callable[..., Any]) -> Callable[..., Any]:
     ``custom_jvp`` and ``custom_vjp``.
 
     Args:
-      fun: takes and returns pytrees of arrays. It must not depend on the arrays' values in Python,
-        and may call Python by callbacks. What has side effects (``has_side_effect``,
-        ``debug.print``, ``io_callback``) happens once for each time that the call is reached:
-        with ``ordered=True`` in the order of the program, among JAX's own ordered callbacks too,
-        else in an order that JAX chooses. Arrays that it closes over are kept as they were at the
-        first call.
+      fun: takes and returns pytrees of arrays. Its Python code must not depend on array values; it
+        may use callbacks. Side effects (``has_side_effect``, ``debug.print``, ``io_callback``)
+        happen once per execution of the call: with ``ordered=True`` in program order, which
+        includes JAX's own ordered callbacks; otherwise in an order that JAX chooses. Closed-over
+        arrays keep the values of the first call.
 
     Returns:
       A function with the same arguments, for JAX arrays on the CPU, traced or not.
 
     Raises:
-      ImportError: JAX is not installed.
-      ValueError: at a call, when the program gives 64-bit results while JAX has these switched off
-        (``jax_enable_x64``).
+      ImportError: if JAX is not installed.
+      ValueError: at a call, if the program has 64-bit results while ``jax_enable_x64`` is off.
     """
     check_callable(fun, "to_jax")
     jax = real_jax("to_jax")
@@ -98,7 +96,7 @@ def _refuse_64_bits(where: str, program: _core.Program) -> None:
 
 @functools.cache
 def _primitive() -> Any:
-    """JAX's primitive with the one parameter ``program``, which all derived programs are too."""
+    """The JAX primitive with a single parameter ``program``; derived programs use it too."""
     from jax.experimental import io_callback
     from jax.extend.core import Primitive
     from jax.interpreters import ad, batching, mlir
@@ -108,8 +106,8 @@ def _primitive() -> Any:
     primitive = Primitive("farcall")
     primitive.multiple_results = True
 
-    # The effects of JAX's own foreign calls and ordered callbacks, and the type of tokens: JAX has
-    # no public names for them.
+    # The effects of JAX's own foreign calls and ordered callbacks, and the type of tokens, have no
+    # public names in JAX.
     nothing = jax.ShapeDtypeStruct((), numpy.float32)
     unordered = jax.make_jaxpr(jax.ffi.ffi_call(_TARGET, nothing, has_side_effect=True))().effects
     callback = functools.partial(io_callback, print, None, ordered=True)
@@ -139,7 +137,7 @@ def _primitive() -> Any:
         text = program.to_text()
         if "ordered" not in program.effects:
             return rule(context, *operands, program=text)
-        # JAX keeps the order by a token that each call takes and gives.
+        # JAX keeps the order by a token, which is the first operand and result of each call.
         (effect,) = ordered
         inner = context.replace(
             avals_in=[token_type, *context.avals_in], avals_out=[token_type, *context.avals_out]

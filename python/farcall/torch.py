@@ -32,12 +32,12 @@ def _torch() -> Any:
 def register(name: str, fun: Callable[..., Any], schema: str | None = None) -> Any:
     """Registers a custom operator of torch that runs ``fun`` on the CPU.
 
-    The operator is recorded and compiled by farcall for the types that it is called with, reads and
-    writes torch's memory in place, and works without the interpreter lock. It has derivatives of
-    any order in reverse mode, made by farcall with all rules that it has (``define``,
-    ``custom_vjp``), and shapes for tensors on the device ``meta``. ``functorch.vmap`` calls a batch
-    of it once, by farcall's batching rules (``vmap_method``), without derivatives; a function that
-    calls ``farcall.vmap`` has both.
+    farcall records and compiles the operator for the types of each call. It reads and writes
+    torch's memory in place, and runs without the interpreter lock. It has reverse-mode derivatives
+    of any order, which use all of farcall's rules (``define``, ``custom_vjp``), and computes shapes
+    for tensors on the device ``meta``. ``functorch.vmap`` calls it once for a whole batch, by
+    farcall's batching rules (``vmap_method``), but without derivatives. To have both, register a
+    function that calls ``farcall.vmap``.
 
     Args:
       name: the name with a namespace; ``"mine::rms_norm"`` becomes ``torch.ops.mine.rms_norm``.
@@ -51,12 +51,12 @@ def register(name: str, fun: Callable[..., Any], schema: str | None = None) -> A
       The operator.
 
     Raises:
-      ImportError: torch is not installed.
-      ValueError: a name without a namespace, or a schema that cannot be inferred.
-      RuntimeError: what torch says of the schema, or of a name that is taken.
+      ImportError: if torch is not installed.
+      ValueError: for a name without a namespace, and if the schema cannot be inferred.
+      RuntimeError: from torch, for an invalid schema or a name that is taken.
       NotImplementedError: at a call, for derivatives inside of torch's ``vmap``.
-      TypeError: at a call, for a tensor that is not dense on the CPU or of a dtype that farcall
-        does not have, and for another number of results than in the schema.
+      TypeError: at a call, for a tensor that is not dense, not on the CPU or of an unsupported
+        dtype, and if the number of results differs from the schema.
     """
     torch = _torch()
     function: Any = fun
@@ -77,7 +77,7 @@ def register(name: str, fun: Callable[..., Any], schema: str | None = None) -> A
     library.impl(own_name, kernels.run_with_derivatives, "AutogradCPU")
     for key in ("Meta", "AutogradMeta"):
         library.impl(own_name, kernels.infer, key)
-    if hasattr(getattr(torch._C, "_functorch", None), "is_batchedtensor"):  # from 1.13 on
+    if hasattr(getattr(torch._C, "_functorch", None), "is_batchedtensor"):  # since torch 1.13
         library.impl(own_name, kernels.run_batched, "FuncTorchBatched")
     return operator
 
@@ -155,7 +155,7 @@ class _Operator:
         return self._results(_run(self._torch, self._where, program, tensors))
 
     def run_batched(self, *args: Any, **kwargs: Any) -> Any:
-        """One call for all elements: a batch of the program for each level of vmap around it."""
+        """Runs one call for the whole batch: batches the program for each enclosing vmap."""
         program, tensors = self._program(args, kwargs)
         functorch, levels = self._torch._C._functorch, []
         while any(map(functorch.is_batchedtensor, tensors)):

@@ -1,4 +1,4 @@
-// What caches hold, and how much they may; what makes code.
+// Contents and limits of caches; the switch for machine code.
 #include <nanobind/nanobind.h>
 
 #include <farcall/core/jit_loops.h>

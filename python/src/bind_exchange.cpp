@@ -57,8 +57,8 @@ nb::list type_list(std::span<const ShapeDtype> types) {
   return list;
 }
 
-// `record` gives the Program for lists of ShapeDtypeStruct, of the operands and of the results that
-// the call wants, and its attributes as a dict.
+// `record` returns the Program for the ShapeDtypeStructs of the operands, those of the results, and
+// the call's attributes as a dict.
 RecordForCall recorder(nb::callable record) {
   const auto held = share(std::move(record));
   return [held](std::span<const ShapeDtype> operands, std::span<const ShapeDtype> results,

@@ -105,7 +105,7 @@ nb::object put(nb::handle array, const nb::tuple& sharding) {
   return wrap_object(device_put(to_array(array, "device_put: x"), to_sharding(sharding)));
 }
 
-// An array that was put nowhere, whole on the devices of a mesh; another one as it is.
+// Puts an uncommitted array whole on the devices of a mesh. Returns other arrays unchanged.
 nb::object spread_unplaced(nb::handle array, const nb::tuple& sharding) {
   const Array x = to_array(array, "jit: argument");
   if (!x.is_concrete() || is_committed(x)) return nb::borrow(array);
@@ -191,7 +191,7 @@ nb::list from_spread(const std::vector<SpreadType>& arrays) {
   return list;
 }
 
-// A rule in Python, called with a mesh and flat lists of (shape, dtype, spec).
+// A Python rule, called with a mesh and flat lists of (shape, dtype, spec).
 struct PythonRule {
   nb::object function;
 
@@ -201,7 +201,8 @@ struct PythonRule {
   }
 };
 
-// Calls `rule` with the lock, and makes of what it returned what `convert` says.
+// Returns a rule that calls `rule` with the interpreter lock held and applies `convert` to its
+// result.
 template <class Convert>
 auto with_lock(nb::handle rule, const Convert& convert) {
   const auto kept = share(PythonRule{nb::borrow(rule)});
@@ -263,7 +264,7 @@ void bind_sharding(nb::module_& module) {
   module.def("make_partitioning", make_partitioning, nb::arg(), nb::arg(), nb::arg().none(),
              nb::arg().none(), nb::arg().none());
   module.def("custom_partitioning", call_partitioned);
-  // Raises for a rule that cannot be read.
+  // Raises for an invalid rule.
   module.def(
       "check_sharding_rule",
       [](const std::string& text, nb::dict sizes, nb::handle reduction, nb::handle replication,

@@ -121,7 +121,7 @@ void bind_lowered(nb::module_& module) {
                               "A program recorded by jit(f).lower(...).");
   bind_description(lowered, [](const Lowered& self) -> const Lowered& { return self; });
   lowered.def("compile", [](const Lowered& self) { return Compiled{self, self.call.compile()}; });
-  // How the first arguments are to lie, None where nothing is said.
+  // Sets the shardings of the first arguments; None leaves one unchanged.
   lowered.def("_place", [](Lowered& self, nb::list given) {
     for (size_t i = 0; i < nb::len(given); ++i) {
       const nb::object sharding = given[i];

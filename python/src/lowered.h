@@ -19,7 +19,7 @@ struct Lowered {
   StaticArguments statics;
 };
 
-// What compiling did for the foreign calls (bind_report.cpp).
+// The report of the compiler on a run (bind_report.cpp).
 nb::object report_object(const DividedRun& run);
 
 // Adds Lowered and Compiled.

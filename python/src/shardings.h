@@ -1,4 +1,4 @@
-// Shardings between the languages (bind_sharding.cpp).
+// Conversion of shardings from Python (bind_sharding.cpp).
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,7 +7,8 @@
 
 namespace farcall::python {
 
-// From ((name, size, type), …) of the axes, the devices, and the axes that split each dimension.
+// Converts the tuple of ((name, size, type), …) for the axes, the devices, and the axes that split
+// each dimension.
 NamedSharding to_sharding(const nanobind::tuple& given);
 
 }  // namespace farcall::python

@@ -147,7 +147,7 @@ std::shared_ptr<const Executable> Exported::find_or_compile(const ffi::Remaining
   farcall::detail::check_operand_count(program->inputs.size(), operands.size());
   if (!fit(operands, program->input_types())) program = batched(program, made->operands);
   made->executable = compile(program, host_device());
-  std::vector<std::shared_ptr<Compiled>> displaced;  // destroyed without the lock
+  std::vector<std::shared_ptr<Compiled>> displaced;  // destroyed outside the lock
   const std::lock_guard lock(mutex_);
   displaced = others_.insert(hash, made);
   return made->executable;

@@ -26,8 +26,8 @@ class Exported {
     return program_ && program_ == program && name_ == name;
   }
 
-  // Raises INVALID_ARGUMENT for buffers of types and for attributes that the function does not take
-  // or give, and what recording, compiling and running raises.
+  // Raises INVALID_ARGUMENT for operand or result types and for attributes that the function does
+  // not have, and what recording, compiling and running raises.
   void run(const ffi::RemainingArgs& operands, const ffi::RemainingRets& results,
            const FARCALL_FFI_Attrs& attributes);
 
@@ -43,10 +43,10 @@ class Exported {
                                                     const FARCALL_FFI_Attrs& attributes);
 
   std::string name_;
-  ProgramPtr program_;                       // null where the types are open
-  std::shared_ptr<const Executable> first_;  // of the program
+  ProgramPtr program_;                       // null if the types are open
+  std::shared_ptr<const Executable> first_;  // of program_; null without one
   RecordForCall record_;
-  std::vector<std::string> attributes_;  // that calls may have
+  std::vector<std::string> attributes_;  // the names of attributes that calls may have
   std::mutex mutex_;
   LruCache<Compiled> others_;
 };

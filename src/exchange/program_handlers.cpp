@@ -25,7 +25,8 @@ ffi::ErrorOr<std::unique_ptr<CompiledProgram>> instantiate(std::string_view text
   }
 }
 
-// JAX keeps ordered programs in order by a token in front, which each takes and gives.
+// JAX orders calls of ordered programs by a leading token operand and result, which is dropped
+// here.
 template <class Buffers>
 void leave_token(Buffers& buffers) {
   if (buffers.template isa<ffi::Token>(0)) buffers.remove_prefix(1);

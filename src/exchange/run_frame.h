@@ -14,7 +14,7 @@ namespace farcall::exchange {
 // Raises INVALID_ARGUMENT for an operand or a result that is not a buffer.
 void check_buffers(const ffi::RemainingArgs& operands, const ffi::RemainingRets& results);
 
-// Raises INVALID_ARGUMENT for an attribute of another name.
+// Raises INVALID_ARGUMENT for an attribute whose name is not in `names`.
 void check_attributes(const FARCALL_FFI_Attrs& attributes, std::span<const std::string> names);
 Attributes attributes_of(const FARCALL_FFI_Attrs& attributes);
 

@@ -1,4 +1,4 @@
-// Handlers by the names that a command gets.
+// Finds handlers by the names given to a command.
 #pragma once
 
 #include <array>
@@ -11,15 +11,15 @@
 
 namespace farcall::tools {
 
-using Handlers = std::array<FARCALL_FFI_Handler*, kNumStages>;  // null where there is no such stage
+using Handlers = std::array<FARCALL_FFI_Handler*, kNumStages>;  // null without such a stage
 
-// Loads the library, or imports the Python module, into this process. Raises Error for a library
-// that does not load or a symbol that it has not, Failure(kCouldNotRun) for a module.
+// Loads the library, or imports the Python module, into this process. Raises Error if a library
+// cannot be loaded or lacks a symbol, and Failure(kCouldNotRun) for a module.
 Handlers find_handlers(const std::string& library_name,
                        const std::array<std::string, kNumStages>& symbols);
 HandlerBundle bundle_of(const Handlers& handlers);
 
-// Plain numbers get the types that the stages declare.
+// Gives plain numbers the types that the stages declare.
 Attributes typed_attributes(const CheckSpec& spec, const Handlers& handlers);
 
 }  // namespace farcall::tools

@@ -27,9 +27,9 @@ constexpr std::string_view kDescription = "farcall_handler_";
 
 struct Candidate {
   std::string symbol;
-  std::string stage;  // as far as the library says
+  std::string stage;  // if the library declares it
   FARCALL_FFI_Handler* handler = nullptr;
-  std::string problem;  // why there is none
+  std::string problem;  // why there is no handler
 };
 
 // ---- in the child ----
@@ -96,8 +96,8 @@ void add_description(const ffi::HandlerDesc& description, Json& handler) {
   }
 }
 
-// A runtime takes handlers of its own version and of older ones; a handler of 0.0 takes a runtime
-// of 0.0 alone. farcall's own runtime serves all of them.
+// A runtime accepts handlers of its own version and of older ones. A handler of version 0.0 works
+// with a runtime of version 0.0 only; farcall's own runtime supports it too.
 std::string refusal(FARCALL_FFI_Handler* handler, bool is_version_0_0, ApiVersion runtime) {
   if (is_version_0_0) {
     return runtime == ApiVersion{0, 0} ? "" : "it was built for exactly version 0.0";
@@ -110,7 +110,7 @@ std::string refusal(FARCALL_FFI_Handler* handler, bool is_version_0_0, ApiVersio
   return fmt::format("it was built for version {}", version_to_string(answer.version));
 }
 
-// The handler as JSON; null when it is none.
+// Returns the handler as JSON; null if the symbol is not a handler.
 Json describe(const Candidate& candidate, const InspectOptions& options) {
   using Reply = runtime::HandlerMetadata::Reply;
   const auto metadata = runtime::query_metadata(candidate.handler);
@@ -141,7 +141,7 @@ Json describe(const Candidate& candidate, const InspectOptions& options) {
 
 using Load = std::function<std::vector<Candidate>()>;
 
-// One line for what is begun, one for what came of it.
+// Writes one line before each handler is queried, and one with the result.
 void answer_all(int fd, const Load& load, size_t first, const InspectOptions& options) {
   be_silent();
   std::vector<Candidate> candidates;
@@ -184,7 +184,7 @@ void ask_library(const std::string& target, const Load& load, const InspectOptio
     bool is_done = false;
     for (const std::string& line : split(result.output, '\n')) {
       const Json json = line.empty() ? Json::object() : Json::parse(line, nullptr, false);
-      if (json.is_discarded()) continue;  // cut off
+      if (json.is_discarded()) continue;  // incomplete line
       if (json.contains("failure")) throw Failure(kCouldNotRun, json["failure"]);
       if (json.contains("begin")) begun = json;
       is_done |= json.contains("done");
@@ -206,8 +206,9 @@ void ask_library(const std::string& target, const Load& load, const InspectOptio
   }
 }
 
-// By the symbols alone. A handler of farcall/ffi.h has a description beside it; one of a header for
-// XLA's interface has a C name, in a library that holds that header's texts.
+// Finds candidates by symbols alone. Handlers of farcall/ffi.h export a description with their
+// name. Handlers built with XLA's header have a C name, and their library contains texts of that
+// header.
 std::vector<std::string> candidate_names(const ElfFile& file, const std::string& filter) {
   std::vector<std::string> names;
   const auto is_described = [&](const std::string& name) {

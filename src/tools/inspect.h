@@ -1,4 +1,4 @@
-// What handlers are in a library, and what each of them says of itself.
+// Lists the handlers of a library with their descriptions.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,17 @@
 namespace farcall::tools {
 
 struct InspectOptions {
-  std::string filter;                 // part of the names to look at; empty: all
-  std::optional<ApiVersion> runtime;  // also tell whether the handlers load there
-  double timeout = 60;                // seconds, for all of it
+  std::string filter;                 // part of the names; empty: all
+  std::optional<ApiVersion> runtime;  // also report whether this version accepts the handlers
+  double timeout = 60;                // seconds, in total
 };
 
 // {"library", "machine", "handlers": [{"symbol", "version", "traits", "stage", "signature", …}],
-// "skipped": [{"symbol", "why"}]}. Every question to the library is asked in a child process.
-// `target` is a path or the name of a Python module. Raises Failure(kCouldNotRun).
+// "skipped": [{"symbol", "why"}]}. All code of the library runs in a child process. `target` is a
+// path or the name of a Python module. Raises Failure(kCouldNotRun).
 Json inspect(const std::string& target, const InspectOptions& options);
 
-// For people.
+// The inspection as text for the terminal.
 std::string inspection_text(const Json& inspection);
 
 }  // namespace farcall::tools

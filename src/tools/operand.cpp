@@ -47,7 +47,7 @@ Attribute parse_value(std::string_view type, std::string_view text, std::string_
   return Attribute::array(dtype, count, bytes);
 }
 
-// A number that looks like one is plain; anything else is a string.
+// Text that parses as a number is a plain number; any other text is a string.
 Attribute untyped_value(std::string_view text) {
   if (text == "true" || text == "false") return Attribute(text == "true");
   std::byte bytes[8];

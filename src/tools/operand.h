@@ -1,4 +1,4 @@
-// How people write operands and attributes of a call: "f32[N,64]", "eps:f32=1e-5".
+// Operands and attributes as written on the command line: "f32[N,64]", "eps:f32=1e-5".
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace farcall::tools {
 struct Operand {
   DType dtype = DType::kFloat32;
   std::vector<SizeExpression> extents;
-  std::optional<Layout> layout;                      // none: row-major
-  std::optional<std::pair<int64_t, int64_t>> range;  // of the values; none: what suits the dtype
+  std::optional<Layout> layout;                      // without a value: row-major
+  std::optional<std::pair<int64_t, int64_t>> range;  // of values; none: suits the dtype
 
-  // None where a dimension is no size, or all are too many bytes.
+  // No value if a dimension has no valid size, or if the array has too many bytes.
   std::optional<ShapeDtype> type(const Sizes& sizes) const;
   std::string to_string() const;
 };
@@ -32,8 +32,8 @@ struct Operand {
 Operand parse_operand(std::string_view text);
 DType parse_element_type(std::string_view text);
 
-// "eps:f32=1e-5", "axes:s64[]=0,1", "name:str=abc", "sub.n:s32=1" for a member of a dictionary.
-// Without a type a number is plain: it gets the type that the handler declares.
+// "eps:f32=1e-5", "axes:s64[]=0,1", "name:str=abc", "sub.n:s32=1" for a member of a dictionary. A
+// number without a type is plain and gets the type that the handler declares.
 void parse_attribute(std::string_view text, Attributes& attributes);
 
 std::vector<std::string> split(std::string_view text, char separator);

@@ -23,10 +23,10 @@
 namespace farcall::tools {
 namespace {
 
-// Capsules are members of a module, or what its functions return: one capsule, a dict by stage or
-// by name, jaxlib's lists of (name, capsule, version). A function is called if it takes no
-// arguments and its signature, or its code, speaks of capsules; or if it was named. Modules of
-// jaxlib want their parts initialized before a handler is called.
+// Finds capsules that are members of a module, or results of its functions: a capsule, a dict by
+// stage or by name, or jaxlib's lists of (name, capsule, version). A function is called if it takes
+// no arguments and its signature or code mentions capsules, or if the user named it. Modules of
+// jaxlib must be initialized before their handlers are called.
 constexpr std::string_view kListCapsules = R"---(
 import ctypes, dis, importlib, json, os, re, types
 point = ctypes.pythonapi.PyCapsule_GetPointer
@@ -137,7 +137,7 @@ print(os.pathsep.join(p or os.getcwd() for p in sys.path))
 print(sys.base_prefix)
 )";
 
-// An expression for the value.
+// A Python expression for the value.
 std::string python_value(const Attribute& value) {
   if (value.kind() == Attribute::Kind::kString) return farcall::quoted(value.as_string());
   if (value.kind() == Attribute::Kind::kDictionary) {
@@ -153,7 +153,7 @@ std::string python_value(const Attribute& value) {
                   : fmt::format("np.{}({})", dtype_name(value.dtype()), number);
 }
 
-// An array over memory of this process.
+// A Python expression for an array in memory of this process.
 std::string python_array(const RawBuffer& buffer) {
   const ShapeDtype& type = buffer.type;
   if (type.nbytes() == 0) {
@@ -184,7 +184,8 @@ void* load_interpreter(const std::string& path) {
                             path));
 }
 
-// Started once in a process; nobody holds its lock between scripts, because handlers may take it.
+// Starts the interpreter once per process. Its lock is released between scripts, because handlers
+// may take it.
 void* interpreter() {
   static void* library = [] {
     const auto lines = split(ask_python(std::string(kDescribePython)), '\n');

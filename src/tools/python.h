@@ -1,4 +1,4 @@
-// The Python that is at hand, and the handlers that its modules give away as capsules.
+// Finds Python, and handlers that Python modules provide as capsules.
 #pragma once
 
 #include <string>
@@ -10,30 +10,30 @@
 
 namespace farcall::tools {
 
-// That of the active environment, the one beside this program, or python3 of the path; empty when
-// there is none.
+// The Python of the active environment, the one beside this program, or python3 in the path; empty
+// without one.
 std::string find_python();
 
-// What a short script prints; empty when it fails.
+// The output of a short script; empty if it fails.
 std::string ask_python(const std::string& script);
 
 struct Capsule {
   std::string name;
-  std::string stage;  // "execute" unless the module says otherwise
+  std::string stage;  // "execute" unless the module declares another one
   FARCALL_FFI_Handler* handler;
-  std::string problem;  // why the function of this name gave none; `handler` is then null
+  std::string problem;  // why the function of this name returned none; `handler` is then null
 };
 
-// A dotted name and no path.
+// Whether it is a dotted name, not a path.
 bool is_python_module(const std::string& target);
 
-// Loads an interpreter into this process, which is to be a child, imports the module there, and
-// calls its functions that take nothing and are known to return capsules; that named `wanted`
-// anyway. Raises Failure(kCouldNotRun).
+// Starts an interpreter in this process, which must be a child, imports the module, and calls its
+// functions without parameters that are known to return capsules. The function named `wanted` is
+// always called. Raises Failure(kCouldNotRun).
 std::vector<Capsule> load_capsules(const std::string& module, const std::string& wanted);
 
 // Calls a function of numpy arrays, "module:name", in the interpreter of this process, and copies
-// what it returns into the results. False when it raises.
+// its return values into the results. Returns false if it raises.
 bool call_python(const std::string& function, std::span<const RawBuffer> arguments,
                  std::span<const RawBuffer> results, const Attributes& attributes);
 

@@ -13,7 +13,7 @@
 
 namespace farcall::tools {
 
-// Recursive descent; each rule leaves its value on the stack of the steps.
+// A recursive descent parser. Each rule emits steps that push its value on the stack.
 class SizeParser {
  public:
   SizeParser(SizeExpression& made, const std::string& what)

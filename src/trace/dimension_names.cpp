@@ -1,4 +1,4 @@
-// Which dimensions of operations go together.
+// Relations between the dimensions of operands and results of operations.
 #include <algorithm>
 #include <string>
 
@@ -17,7 +17,7 @@ bool is_among(std::span<const int64_t> all, int64_t one) {
   return std::ranges::find(all, one) != all.end();
 }
 
-// "0", "1", …, for each dimension.
+// A name for each dimension: "0", "1", ….
 DimensionNames numbered(ShapeDtype type) {
   DimensionNames names;
   if (type.is_token()) return names;
@@ -25,10 +25,10 @@ DimensionNames numbered(ShapeDtype type) {
   return names;
 }
 
-// A dimension that stays, or becomes the slowest part of a larger one, is split as before, and the
-// other way round.
+// A dimension that is unchanged, or that becomes the slowest part of a larger one, keeps its split;
+// the same holds in the reverse direction.
 void name_reshape(ShapeDtype from, ShapeDtype to, NamedDimensions& names) {
-  int64_t before = 1;  // elements of the dimensions in front
+  int64_t before = 1;  // number of elements of the dimensions in front
   for (size_t i = 0; i < from.rank(); before *= from.shape()[i++]) {
     int64_t to_before = 1;
     for (size_t j = 0; j < to.rank(); to_before *= to.shape()[j++]) {
@@ -69,7 +69,7 @@ void name_product(const DotGeneralParams& p, std::span<const ShapeDtype> operand
   name_rest(1, p.rhs_batch, p.rhs_contracting);
 }
 
-// Elements mostly come from their own places: dimensions of one number and size go together.
+// For most operations, dimensions with the same position and size are related.
 DimensionNames by_place(ShapeDtype type) {
   DimensionNames names = numbered(type);
   for (size_t d = 0; d < names.size(); ++d) names[d][0] += fmt::format(":{}", type.shape()[d]);

@@ -10,10 +10,11 @@ class Divider {
  public:
   explicit Divider(std::span<const MeshAxis> axes) : axes_(axes) {}
 
-  // Every number of parts must divide the sizes of all dimensions of the name.
+  // Adds the size of a dimension with this name. The number of parts must divide all sizes of a
+  // name.
   void add_size(const std::string& name, int64_t size) { sizes_[name].push_back(size); }
 
-  // Gives the axes to the factors of a dimension, as many to each as it has room for.
+  // Assigns the axes to the factors of a dimension, as many to each factor as divide its size.
   void add(const std::vector<std::string>& factors, const std::vector<std::string>& wanted) {
     size_t next = 0;
     for (const std::string& factor : factors) {
@@ -35,7 +36,7 @@ class Divider {
           own.size() <= rest.size() && std::ranges::equal(own, rest.first(own.size()));
       const std::vector<std::string> mine = own;
       if (own.empty()) axes_of_.erase(known);
-      // What counts faster is divided only where this is divided completely.
+      // A faster factor is divided only if this one is divided completely.
       if (!begins_so || !is_complete(factor, mine)) return;
       next += mine.size();
     }

@@ -24,7 +24,8 @@ bool has_partition_rule(const Equation& equation) {
   return equation.primitive->rules && equation.primitive->rules->partition;
 }
 
-// Whether an equation says itself how it may be divided: a foreign call, or a function with rules.
+// Whether the program holds an equation with a rule for its division: a foreign call or a
+// custom_partitioning.
 bool holds_calls(const Program& program) {
   return program.derived.find_or_make<bool>("holds calls to divide", {}, [&] {
     bool found = false;
@@ -90,7 +91,7 @@ class Partitioner {
     return bind_primitive(*equation.primitive, equation.params, operands);
   }
 
-  // By the primitive's rule; no results where it runs whole.
+  // The results of the primitive's partition rule; empty if the equation runs on whole arrays.
   std::vector<Array> divided(const Program& program, const Equation& equation,
                              std::span<const Array> operands, const CallSpecs& specs) const {
     std::vector<ShapeDtype> types;
@@ -123,7 +124,7 @@ class Partitioner {
     return target ? target(call.params.get()).name : std::string(call.primitive->name);
   }
 
-  // The programs of calls, loops and branches.
+  // Runs equations that hold programs: calls, loops and branches.
   std::vector<Array> run_nested(const Equation& equation, std::span<const Array> operands,
                                 const std::vector<NestedSpecs>& inside) const {
     const Params* params = equation.params.get();

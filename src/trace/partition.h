@@ -20,17 +20,17 @@ const NamedSharding* first_sharding(std::span<const Array> inputs);
 // The spec of each input on this mesh; empty for inputs that are not sharded over it.
 std::vector<PartitionSpec> specs_on(const Mesh& mesh, std::span<const Array> inputs);
 
-// By which what was made for inputs that lie so is kept with a program.
+// The key under which a program caches data for inputs with these specs.
 using DivisionKey = std::pair<std::string, std::vector<int64_t>>;
 DivisionKey division_key(std::string kind, const Mesh& mesh, std::span<const PartitionSpec> specs);
 
-// The same program with the applications divided among the devices whose primitives have a rule for
-// that: foreign calls of which somebody said how. An engine that runs on meshes cuts all else too.
+// The program with equations divided among the devices if their primitives have a partition rule:
+// foreign calls and custom_partitioning. An engine for meshes divides all other equations itself.
 struct DividedProgram {
   std::shared_ptr<const Executable> executable;
   // Set if the executable runs on all devices of the mesh.
   std::optional<MeshLayout> layout;
-  // What became of each call that could be divided, in program order.
+  // A report on each call that could be divided, in program order.
   std::vector<DivisionReport> calls = {};
 };
 using DividedProgramPtr = std::shared_ptr<const DividedProgram>;

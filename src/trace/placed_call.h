@@ -1,4 +1,4 @@
-// Calls whose arguments and results are to lie over meshes: in_shardings and out_shardings of jit.
+// Calls with requested shardings of arguments and results: in_shardings and out_shardings of jit.
 #pragma once
 
 #include <functional>
@@ -11,23 +11,22 @@
 
 namespace farcall {
 
-// One for each array: the only one that is given stands for all. Raises INVALID_ARGUMENT for
-// another number of them, and for those that do not fit their arrays (Partition). `what` is
+// Returns one sharding for each array; a single given one applies to all. Raises INVALID_ARGUMENT
+// if their number does not match, and for those that do not fit their arrays (Partition). `what` is
 // "jit(f): in_shardings", `name_of` names an array.
 Shardings spread_shardings(const Shardings& given, std::span<const ShapeDtype> types,
                            const std::string& what,
                            const std::function<std::string(size_t)>& name_of);
 
-// How arrays lie that lie over a mesh.
+// The shardings of the arrays that lie over a mesh; no value for others.
 Shardings shardings_of(std::span<const Array> arrays);
 
-// All are empty, or have one for each array.
-// Inputs that nothing is said of, and that lie nowhere yet, are whole on the devices of the
-// results.
+// Each list of shardings is empty or has one element for each array. Uncommitted inputs without a
+// sharding are put whole on the devices of the results.
 std::vector<Array> place_inputs(std::span<const Array> inputs, const Shardings& in_shardings,
                                 const Shardings& out_shardings);
 std::vector<Array> place_results(std::vector<Array> results, const Shardings& out_shardings);
-// The traced ones lie so in the program that is recorded.
+// Adds sharding constraints for traced results to the recorded program.
 std::vector<Array> constrain_results(std::vector<Array> results, const Shardings& out_shardings);
 
 }  // namespace farcall

@@ -62,8 +62,8 @@ Propagation::Propagation(const Program& program, const CallSpecs& specs, const M
     specs_[program.inputs[i]] = shortened(specs.operands[i]);
     is_fixed_[program.inputs[i]] = are_fixed;
   }
-  // What the inputs say goes before what the outputs want; what is wanted, before what operations
-  // in between suggest.
+  // Priorities: specs of inputs, then wanted specs of outputs, then specs that operations between
+  // them suggest.
   bool has_changed = true;
   for (int round = 0; has_changed && round < 8; ++round) {
     has_changed = false;
@@ -107,7 +107,7 @@ bool Propagation::update(const Equation& equation, bool is_backward) {
   if (constraint || map) {
     if (!has_axes(mesh_.axes(), constraint ? constraint->mesh : map->mesh)) {
       if (map) return false;
-      constraint = nullptr;  // it says nothing
+      constraint = nullptr;  // its mesh has other axes
     } else {
       for (size_t i = 0; i < equation.outputs.size(); ++i) {
         const uint32_t output = equation.outputs[i];
@@ -154,7 +154,8 @@ CallSpecs Propagation::inferred(const Equation& equation) const {
   return divide(name_dimensions(params, operands, results), call).specs;
 }
 
-// Kept until more is known of the equation: programs inside programs are looked into only so often.
+// Cached while the known specs of the equation are unchanged, which limits the work for nested
+// programs.
 const Propagation::Inside& Propagation::look_inside(const Equation& equation) const {
   CallSpecs known = specs_of(equation);
   const auto [place, is_new] = inside_.try_emplace(&equation);
@@ -189,7 +190,7 @@ CallSpecs Propagation::through(const Equation& equation, std::vector<NestedSpecs
   if (const auto* p = try_params<ScanParams>(params)) {
     const auto num_fixed = static_cast<size_t>(p->num_consts + p->num_carry);
     const auto num_carry = static_cast<size_t>(p->num_carry);
-    // Steps that need not wait for each other may be divided themselves.
+    // Independent steps may be divided among the devices.
     std::vector<std::string> steps;
     const auto note = [&](const Specs& specs, size_t first) {
       for (size_t i = first; i < specs.size() && steps.empty(); ++i) steps = entry(specs[i], 0);
@@ -254,7 +255,8 @@ CallSpecs Propagation::through(const Equation& equation, std::vector<NestedSpecs
   return known;
 }
 
-// The carry lies at the end of each step as at its beginning, or whole.
+// A carry must have the same spec at the beginning and at the end of each step; otherwise it is
+// whole.
 CallSpecs Propagation::through_loop(const ProgramPtr& body, CallSpecs specs, size_t first_carry,
                                     size_t num_carry, std::vector<NestedSpecs>& programs) const {
   std::vector<bool> is_whole(num_carry, false);
@@ -274,7 +276,7 @@ CallSpecs Propagation::through_loop(const ProgramPtr& body, CallSpecs specs, siz
       if (begin == end || is_whole[i]) continue;
       has_changed = true;
       if (begin.empty() && specs.results[i].empty()) {
-        specs.results[i] = end;  // perhaps it can begin as it ends
+        specs.results[i] = end;  // it can perhaps begin like this
       } else {
         is_whole[i] = true;
       }

@@ -1,5 +1,5 @@
-// How the values of a program lie whose inputs are spread over the devices of a mesh: followed from
-// operands to results, and from results to operands.
+// Propagation of specs through a program on arrays over a mesh, from operands to results and from
+// results to operands.
 #pragma once
 
 #include <optional>
@@ -14,37 +14,37 @@
 
 namespace farcall {
 
-// Of an operation: how its parameters tie dimensions, or by their places and sizes.
+// The names of an operation's dimensions, from its parameters, or else by position and size.
 NamedDimensions name_dimensions(const Params* params, std::span<const ShapeDtype> operands,
                                 std::span<const ShapeDtype> results);
 NamedDimensions name_by_place(std::span<const ShapeDtype> operands,
                               std::span<const ShapeDtype> results);
 
-// A program inside an equation, and how its inputs and outputs lie.
+// A program inside an equation, and the specs of its inputs and outputs.
 struct NestedSpecs {
   ProgramPtr program;
   CallSpecs specs;
 };
 
-// An empty spec is that of a value that lies whole, or of which nothing is known.
+// An empty spec is that of a whole value, or of one whose spec is unknown.
 class Propagation {
  public:
-  // `inputs` and `outputs` (empty where nothing is wanted) are over this mesh, which outlives this.
-  // With `are_fixed` inputs that lie whole stay so.
+  // `specs` are those of the program's inputs, and of its outputs (or empty if none are wanted).
+  // `program` and `mesh` must outlive this object. If `are_fixed`, whole inputs stay whole.
   Propagation(const Program& program, const CallSpecs& specs, const Mesh& mesh, bool are_fixed);
 
   PartitionSpec spec_of(Atom atom) const {
     return atom.is_variable() ? specs_[atom.index] : PartitionSpec();
   }
   CallSpecs specs_of(const Equation& equation) const;
-  // Those of the program's inputs and outputs.
+  // The specs of the program's inputs and outputs.
   CallSpecs specs() const;
-  // Of the programs that an equation runs, in the order of its parameters. None for a shard_map and
-  // for other equations.
+  // The programs that an equation runs, in the order of its parameters. Empty for a shard_map and
+  // for equations without programs.
   std::vector<NestedSpecs> nested(const Equation& equation) const;
 
  private:
-  // Whether anything became known.
+  // set() and update() return whether any spec became known.
   bool set(Atom atom, const PartitionSpec& spec);
   bool update(const Equation& equation, bool is_backward);
   CallSpecs inferred(const Equation& equation) const;
@@ -53,7 +53,7 @@ class Propagation {
     std::vector<NestedSpecs> programs;
   };
   const Inside& look_inside(const Equation& equation) const;
-  // The specs of the equation, from those inside; `programs` are those inside.
+  // The specs of the equation, derived from those of its programs, which are added to `programs`.
   CallSpecs through(const Equation& equation, std::vector<NestedSpecs>& programs) const;
   CallSpecs through_loop(const ProgramPtr& body, CallSpecs specs, size_t first_carry,
                          size_t num_carry, std::vector<NestedSpecs>& programs) const;
@@ -68,9 +68,9 @@ class Propagation {
   mutable std::unordered_map<const Equation*, Inside> inside_;
 };
 
-// Whether it holds a sharding_constraint or a shard_map.
+// Whether the program holds a sharding_constraint or a shard_map.
 bool has_meshes(const Program& program);
-// Whether a dimension of the array is a multiple of its parts wherever it is split.
+// Whether each split dimension of the array is a multiple of its number of parts.
 bool fits(ShapeDtype type, const PartitionSpec& spec, std::span<const MeshAxis> axes);
 
 }  // namespace farcall

@@ -114,7 +114,7 @@ def test_capsules_of_functions_and_dicts_are_found(library: str, tmp_path: Path)
         {"in_a_dict", "twice", "staged"},
         {"fails": "calling it raised RuntimeError: no such device"},
     )
-    # Others are called if they are named.
+    # Other functions are called only by name.
     hidden = "without_annotation_or_hint"
     assert inspect(f"gives_capsules:{hidden}") == ({hidden}, {})
     assert inspect("gives_capsules:needs_a_name")[1] == {

@@ -496,7 +496,7 @@ def test_single_elements_of_lines_and_columns(dtype: str, index: str) -> None:
     random = np.random.default_rng(4)
     table = random.integers(-99, 99, (60, 3)).astype(dtype)
     line = np.ascontiguousarray(table[:, 0])
-    # Some are outside, and some as far as can be.
+    # Some are out of bounds, some at the limits of the dtype.
     starts = random.integers(0 if index == "uint8" else -30, 90, 9001).astype(index)
     starts[[7, 4100]] = np.iinfo(index).max, np.iinfo(index).min
     places = starts[:, None]

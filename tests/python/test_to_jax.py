@@ -233,7 +233,7 @@ def test_effects_happen_once(name: str, noted: tuple[list[float], Callable[..., 
 
 @pytest.fixture
 def ordered() -> tuple[list[float], Callable[..., Any]]:
-    """As noted, in order."""
+    """The recorded values, in order."""
     notes: list[float] = []
 
     def square(x: Any) -> Any:

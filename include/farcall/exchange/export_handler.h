@@ -31,14 +31,14 @@ namespace farcall {
 // RESOURCE_EXHAUSTED if there is no room left, and what compiling raises.
 FARCALL_API FARCALL_FFI_Handler* export_handler(std::string name, ProgramPtr program);
 
-// The program for operands of these types, in a call that wants results of these and has these
-// attributes. It may be for fewer dimensions: operands with more in front are then a batch of it.
-// Called from the thread that calls the handler, once for each list of types and attributes while
-// it is remembered (see cache_limit()); two threads may ask at once.
+// Returns the program for a call with operands and results of these types and with these
+// attributes. The program may take operands with fewer dimensions: additional leading dimensions of
+// the operands are then a batch. Called on the thread that calls the handler, once for each list of
+// types and attributes while it is cached (see cache_limit()). Must be thread-safe.
 using RecordForCall =
     std::function<ProgramPtr(std::span<const ShapeDtype> operands,
                              std::span<const ShapeDtype> results, const Attributes& attributes)>;
-// `attributes`: the names of those that calls may have.
+// `attributes`: the names of the attributes that calls may have.
 FARCALL_API FARCALL_FFI_Handler* export_handler(std::string name, RecordForCall record,
                                                 std::vector<std::string> attributes);
 

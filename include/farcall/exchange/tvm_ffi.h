@@ -28,11 +28,11 @@ FARCALL_API void load_tvm_ffi(const std::string& path);
 FARCALL_API void register_tvm_function(std::string_view name, void* function,
                                        std::vector<std::string> arguments = {"args", "rets"});
 
-// Adds functions to the global table of tvm-ffi, under `global_name`, which replaces one of that
-// name; `name` stands in messages. The arguments are tensors on the CPU, dense and row-major:
-// operands, then results; there are no attributes. What running raises becomes an error of tvm-ffi
-// of the kind ValueError, MemoryError or RuntimeError. Raise FAILED_PRECONDITION unless the library
-// is loaded, and what export_handler() raises.
+// Adds a function to the global table of tvm-ffi under `global_name`, replacing an existing one;
+// `name` appears in messages. The arguments are dense, row-major tensors on the CPU: operands, then
+// results; there are no attributes. Errors of a call become tvm-ffi errors of the kind ValueError,
+// MemoryError or RuntimeError. Raise FAILED_PRECONDITION if the library is not loaded, and what
+// export_handler() raises.
 FARCALL_API void export_to_tvm(const std::string& global_name, std::string name,
                                ProgramPtr program);
 FARCALL_API void export_to_tvm(const std::string& global_name, std::string name, size_t num_results,

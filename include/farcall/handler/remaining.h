@@ -43,14 +43,14 @@ class Remaining {
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
-  // The view without its first `count`, of which there are so many.
+  // Removes the first `count` elements from the view; count <= size().
   void remove_prefix(size_t count) {
     kinds_ += count;
     values_ += count;
     size_ -= count;
   }
 
-  // Whether number `index` is a T, for instance Buffer<F32, 2>.
+  // Whether element `index` is a T, for instance Buffer<F32, 2>.
   template <typename T>
   bool isa(size_t index) const {
     return index < size_ && fits<T>(kinds_[index], buffer(index));

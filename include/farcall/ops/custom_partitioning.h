@@ -1,5 +1,4 @@
-// custom_partitioning: functions that say themselves how they are divided among the devices of a
-// mesh.
+// custom_partitioning: functions with custom rules for their division among the devices of a mesh.
 #pragma once
 
 #include <functional>
@@ -17,35 +16,36 @@
 
 namespace farcall {
 
-// A whole array and how it lies over the mesh: an entry for each dimension.
+// The type of a whole array and its spec on the mesh: an entry for each dimension.
 struct SpreadType {
   ShapeDtype type;
   PartitionSpec spec;
 };
-// A call on arrays over a mesh, by leaf of the arguments and of the result.
+// A call on arrays over a mesh; leaves of the arguments and of the result.
 struct SpreadCall {
   const Mesh& mesh;
   std::vector<SpreadType> operands, results;
 };
-// What each device runs on its shards, and how these are cut and put together. Collectives in the
-// function know the axes of the mesh.
+// The function that each device runs on its shards, and the specs of its operands and results.
+// Collectives in the function can use the axes of the mesh.
 struct ShardFunction {
   FlatFunction function;
   std::vector<PartitionSpec> operands, results;
 };
 
-// The rules of a function, all but `partition` optional.
+// The rules of a function. Only `partition` is required.
 struct CustomPartitioning {
   std::string name = {};  // in programs and messages
-  // Asked when a program is compiled for arrays of which some are split. Operands are moved to lie
-  // as it says.
+  // Called when a program is compiled for arrays of which at least one is split. Operands are moved
+  // to the specs that it returns.
   std::function<ShardFunction(const SpreadCall& call)> partition;
-  // How the function ties dimensions, by which splits are followed from operands to results and
-  // back. A name may have several sizes, and is divided where its parts divide all of them. Whoever
-  // divides a reduction factor adds the results up (psum).
+  // How the dimensions of operands and results are related; splits propagate along these relations
+  // in both directions. A factor may have several sizes; it is divided if the number of parts
+  // divides all of them. If a reduction factor is divided, the function of `partition` must sum the
+  // results (psum).
   std::function<ShardingRule(const SpreadCall& call)> sharding_rule = {};
-  // Without a sharding rule: how results lie, from the operands; and where these lie whole, from
-  // how the results are wanted.
+  // Used without a sharding rule. Return the specs of the results, computed from those of the
+  // operands, or, if all operands are whole, from the wanted specs of the results.
   std::function<std::vector<PartitionSpec>(const SpreadCall& call)> infer_sharding_from_operands =
       {};
   std::function<std::vector<PartitionSpec>(const SpreadCall& call)> propagate_user_sharding = {};
@@ -75,12 +75,13 @@ struct CustomPartitioned {
 
 }  // namespace detail
 
-// `function`, which programs on arrays over a mesh divide by its rules. Elsewhere, on arrays that
-// lie whole, inside shard_map, and under derivatives and vmap, it is the function itself; a
-// custom_vjp around it keeps both halves divided.
+// Returns `function` with custom rules for its division in programs on arrays over a mesh. On whole
+// arrays, inside shard_map, and under derivatives and vmap, it is the function itself. With a
+// custom_vjp around it, the forward and the backward pass are both divided.
 //
-// Raises INVALID_ARGUMENT without `partition`; a call, for a rule that does not fit the arrays, for
-// specs that do not fit the mesh, and for shards of other types than the specs give.
+// Raises INVALID_ARGUMENT without `partition`. A call raises INVALID_ARGUMENT for a rule that does
+// not fit the arrays, for specs that do not fit the mesh, and if the types of shards do not match
+// the specs.
 template <class F>
 auto custom_partitioning(F function, CustomPartitioning rules) {
   return detail::CustomPartitioned<F>{std::move(function), detail::checked_rules(std::move(rules))};

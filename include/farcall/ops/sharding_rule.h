@@ -12,21 +12,21 @@
 
 namespace farcall {
 
-// What the text of a rule does not say.
+// Properties of factors that the text of a rule does not have.
 struct ShardingRuleOptions {
-  // Of factors that are nowhere a whole dimension.
+  // Sizes of factors that are never a whole dimension.
   std::map<std::string, int64_t> factor_sizes = {};
-  // Kinds of factors; the others pass through. Those that need replication are not divided.
+  // The kinds of factors; all others pass through. Factors that need replication are not divided.
   std::vector<std::string> reduction_factors = {}, need_replication_factors = {},
                            permutation_factors = {};
 };
 
-// "... n, n -> ... n": names of dimensions (factors) for each operand and, after the arrow, each
-// result. Dimensions of one name are divided together, and have one size; a call on part of such a
-// dimension gives that part of the results, or, where no result has the name, an addend of them.
-// "(a b)" is one dimension of size a times b, a the slower. "..." in front stands for any leading
-// dimensions, the same wherever it is written; "...1", "...2" are further groups of these. No name
-// at all is a scalar.
+// "... n, n -> ... n": the names of the dimensions (factors) of each operand and, after the arrow,
+// of each result. Dimensions with the same name have the same size and are divided together. A call
+// on a part of such a dimension computes that part of the results, or, if no result has the name, a
+// summand of them. "(a b)" is one dimension of size a * b, with a as the slower factor. A leading
+// "..." stands for any leading dimensions, the same wherever it occurs; "...1", "...2" are further
+// groups of leading dimensions. A scalar has no names.
 class FARCALL_API ShardingRule {
  public:
   struct Pattern {
@@ -36,7 +36,7 @@ class FARCALL_API ShardingRule {
     friend bool operator==(const Pattern&, const Pattern&) = default;
   };
 
-  // Raises INVALID_ARGUMENT for other text, and for options that do not fit it.
+  // Raises INVALID_ARGUMENT for invalid text, and for options that do not match it.
   explicit ShardingRule(std::string text, ShardingRuleOptions options = {});
 
   const std::string& text() const { return text_; }
@@ -44,8 +44,8 @@ class FARCALL_API ShardingRule {
   const std::vector<Pattern>& operands() const { return operands_; }
   const std::vector<Pattern>& results() const { return results_; }
 
-  // Raises INVALID_ARGUMENT where arrays of these types have not the dimensions that the rule
-  // names, and, unless `may_differ`, where a name has two sizes.
+  // Raises INVALID_ARGUMENT if arrays of these types do not have the dimensions that the rule
+  // names, and, unless `may_differ`, if a name has two sizes.
   void check(std::span<const ShapeDtype> operands, std::span<const ShapeDtype> results,
              bool may_differ = false) const;
 

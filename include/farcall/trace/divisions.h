@@ -1,5 +1,5 @@
-// What became of the calls of a program that runs on arrays over a mesh: divided among the devices,
-// or run once.
+// Reports how the calls of a program on arrays over a mesh run: divided among the devices, or once
+// on whole arrays.
 #pragma once
 
 #include <memory>
@@ -14,24 +14,24 @@
 
 namespace farcall {
 
-// How arrays lie, by leaf; nothing where nothing is said.
+// The shardings of arrays, by leaf; no value if the sharding is unspecified.
 using Shardings = std::vector<std::optional<NamedSharding>>;
 
-// A foreign call, or a custom_partitioning.
+// A foreign call or a custom_partitioning.
 struct DivisionReport {
   std::string target_name;
-  std::string rule;          // by which it was divided; empty where it runs once
-  std::string why_not;       // empty where it was divided
-  bool is_gathered = false;  // it runs once, and operands that are split are put together for that
+  std::string rule;          // the rule that divided it; empty if it runs once
+  std::string why_not;       // empty if it was divided
+  bool is_gathered = false;  // runs once, and its split operands are gathered
   SourceLocationPtr where;   // may be null
 
   bool is_divided() const { return why_not.empty(); }
 };
-// A line for each.
+// One line for each call.
 FARCALL_API std::string to_text(std::span<const DivisionReport> calls);
 
-// What runs for inputs that lie so, and what becomes of its calls, in program order. None for
-// inputs of which none lies over a mesh: then the executable itself runs.
+// The executable for inputs with given shardings, and a report on each of its calls, in program
+// order. If no input lies over a mesh, this is the undivided executable, and there are no reports.
 struct DividedRun {
   std::shared_ptr<const Executable> executable;
   std::vector<DivisionReport> calls;

@@ -75,10 +75,10 @@ struct JitOptions {
   std::vector<int64_t> donate_argnums = {};
   // Where the function runs; null: place_of_call() decides.
   const Device* device = nullptr;
-  // How arguments and results lie over meshes, by leaf; one stands for all leaves. Arguments are
-  // moved; where results have one, arguments that lie nowhere yet are whole on its devices, and the
-  // calls from which a result is computed are divided by it. A call raises INVALID_ARGUMENT for
-  // another number of them, and for those that do not fit (Partition).
+  // The shardings of arguments and results, by leaf; a single one applies to all leaves. Arguments
+  // are moved. If a result has a sharding, uncommitted arguments are put whole on its devices, and
+  // the calls that compute the result are divided accordingly. A call raises INVALID_ARGUMENT if
+  // their number does not match, and for those that do not fit (Partition).
   Shardings in_shardings = {}, out_shardings = {};
 };
 

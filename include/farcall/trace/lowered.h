@@ -23,16 +23,16 @@ struct FARCALL_API LoweredCall {
   ProgramPtr program;
   TreeDef arguments, result;
   std::vector<bool> donated;       // by leaf of the arguments
-  const Device* device = nullptr;  // null: the default, when it is compiled
-  // By leaf, or empty: how arguments and results are to lie, and how the arguments lay for which it
-  // was lowered.
+  const Device* device = nullptr;  // null: the default device at compile time
+  // By leaf, or empty: the requested shardings of arguments and results, and those of the arguments
+  // that the call was lowered for.
   Shardings in_shardings = {}, out_shardings = {}, shardings = {};
 
   std::shared_ptr<const Executable> compile() const;
-  // What runs for arguments that lie as those did.
+  // The executable for arguments with the shardings that the call was lowered for.
   DividedRun divided(const std::shared_ptr<const Executable>& executable) const;
-  // Runs what was compiled. Raises TypeError for arguments of another structure or of other types,
-  // which `name_of` names: "argument 0".
+  // Runs a compiled program. Raises TypeError for arguments of another structure or of other types;
+  // `name_of` names the argument in the message: "argument 0".
   std::vector<Array> run(const Executable& executable, const TreeDef& tree,
                          std::span<const Array> leaves,
                          const std::function<std::string(size_t leaf)>& name_of) const;
@@ -80,8 +80,8 @@ class Compiled : public LoweredProgram {
   }
   // Its report() of foreign calls and its memory() use.
   const Executable& executable() const { return *executable_; }
-  // What becomes of its calls on arguments that lie over a mesh as those did for which it was
-  // lowered, and what runs then.
+  // The executable for arguments over a mesh with the shardings that the call was lowered for, and
+  // how its calls are divided.
   DividedRun divided() const { return call_.divided(executable_); }
 
  private:

@@ -97,7 +97,7 @@ using PartialRule = std::vector<Array> (*)(const PartialCall& call);
 
 // ---- division among devices ----
 
-// How the operands and results of one application are spread over a mesh.
+// The specs of the operands and results of one application over a mesh.
 struct CallSpecs {
   std::vector<PartitionSpec> operands, results;
 
@@ -108,10 +108,10 @@ struct SpecsCall {
   const Params* params;
   std::span<const ShapeDtype> operands, results;
   const Mesh& mesh;
-  const CallSpecs& known;  // empty where nothing is known
+  const CallSpecs& known;  // empty specs if unknown
 };
-// How all of them should be spread, from what is known of some. Without a value, as dimensions of
-// one place and size suggest.
+// Returns the specs of all operands and results, derived from the known ones. Without a value,
+// dimensions with the same position and size are related.
 using SpecsRule = std::optional<CallSpecs> (*)(const SpecsCall& call);
 
 struct PartitionCall {
@@ -123,9 +123,9 @@ struct PartitionCall {
   const CallSpecs& specs;
 };
 struct PartitionResults {
-  std::vector<Array> outputs;  // as whole arrays; none where the application runs whole
-  std::string rule;            // by which it was divided: "its sharding rule "n -> n""
-  std::string why_not;         // why it was not: "it has side effects"
+  std::vector<Array> outputs;  // whole arrays; empty if the application runs once, on whole arrays
+  std::string rule;            // the rule that divided it: "its sharding rule "n -> n""
+  std::string why_not;         // the reason if it was not divided: "it has side effects"
 };
 using PartitionRule = PartitionResults (*)(const PartitionCall& call);
 
@@ -134,7 +134,7 @@ struct TransformRules {
   TransposeRule transpose = nullptr;
   BatchRule batch = nullptr;
   PartialRule partial_eval = nullptr;
-  // Without it dimensions of one place and size go together.
+  // If null, dimensions with the same position and size are related.
   SpecsRule specs = nullptr;
   PartitionRule partition = nullptr;
   // For primitives that represent, in a program, a call with custom rules. Called instead of

@@ -32,7 +32,7 @@ def shard_map(
 
 class Partitioning: ...
 
-# Rules are called with a sharding (whose spec says nothing) and two lists of these.
+# Rules are called with a sharding (with an empty spec) and two lists of these: operands, results.
 Spread = tuple[tuple[int, ...], Any, Spec]  # shape, dtype, spec
 PartitioningRule = Callable[[Sharding, list[Spread], list[Spread]], Any]
 

@@ -1,4 +1,4 @@
-"""Functions that say themselves how they are divided among devices."""
+"""Functions with custom rules for their division among devices."""
 
 from farcall._custom_partitioning import BATCHING as BATCHING
 from farcall._custom_partitioning import ArrayMapping as ArrayMapping

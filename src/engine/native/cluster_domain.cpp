@@ -17,7 +17,7 @@
 namespace farcall::native {
 namespace {
 
-// A row that is reduced is worked on at once, so that several of them must fit the cache.
+// A tile of a row reduction holds whole rows, so several rows must fit in the cache.
 constexpr int64_t kMaxReducedColumns = 8192;
 
 Extent join(Extent a, Extent b) {
@@ -42,13 +42,13 @@ bool set_size(Domain& domain, int64_t size) {
   return true;
 }
 
-// How an operand of more than one element, and fewer than the result, is repeated: whole (kColumn),
-// or each element (kRow). Nothing for other ways.
+// How a broadcast repeats an operand that has more than one element but fewer than its result: as a
+// whole (kColumn), or each element (kRow). No value for other patterns.
 std::optional<Extent> repetition(const Program& program, const Equation& equation) {
   const auto& mapped = params_as<BroadcastInDimParams>(equation.params.get()).broadcast_dimensions;
   const ShapeDtype in = program.type_of(equation.inputs[0]);
   const ShapeDtype out = program.variable_types[equation.outputs[0]];
-  // Of each dimension of the result but those of one element: whether the operand has it.
+  // For each dimension of the result with more than one element: whether the operand has it.
   std::vector<bool> has;
   size_t next = 0;
   for (int64_t i = 0; i < static_cast<int64_t>(out.rank()); ++i) {
@@ -86,7 +86,7 @@ std::optional<Extent> extent_of_broadcast(const Program& program, const Equation
   }
   if (!is_outside && (known != Extent::kRow || from != domain.rows())) return std::nullopt;
   if (!set_size(domain, to)) return std::nullopt;
-  // Of a reduction over everything there is one element.
+  // A value reduced over all dimensions has one element.
   if (!is_outside && from == 1) return known;
   const std::optional<Extent> repeated = repetition(program, equation);
   if (!repeated || (!is_outside && repeated != known)) return std::nullopt;
@@ -129,12 +129,12 @@ std::optional<Extent> extent_of_operation(const Program& program, const Equation
     if (!is_of_rows && !set_size(domain, size)) return std::nullopt;
     if (has_outside) result = is_of_rows ? Extent::kRow : Extent::kFull;
   }
-  // What is computed of columns alone is computed for all rows, as it would be outside.
+  // A result of column values only is computed for all rows, as it would be outside of a cluster.
   return result == Extent::kColumn ? Extent::kFull : result;
 }
 
-// Of what the cluster computes. Several rows of it are worked on at a time, as many as fit the
-// cache.
+// Applies to values that the cluster computes. Several rows are processed at a time, as many as fit
+// in the cache.
 std::optional<Extent> extent_of_column_reduction(const Program& program, const Equation& equation,
                                                  const Extents& extents, Domain& domain) {
   const Atom operand = equation.inputs[0];
@@ -146,7 +146,7 @@ std::optional<Extent> extent_of_column_reduction(const Program& program, const E
   return Extent::kColumn;
 }
 
-// What is moved has been computed before: elements of one tile lie in other ones.
+// The operand must come from outside: a moved element may lie in another tile of the cluster.
 std::optional<Extent> extent_of_move(const Program& program, const Equation& equation,
                                      const Extents& extents, Domain& domain) {
   const Atom operand = equation.inputs[0];
@@ -162,12 +162,12 @@ bool is_cheap_move(const Equation& equation, ShapeDtype operand, ShapeDtype resu
   return source && (result.size() == 1 || StridedView(result, *source).is_worth_loading());
 }
 
-// Of an equation that reduces its last or its first dimensions; kNone for others.
+// The role of an equation that reduces its last or its first dimensions; kNone for others.
 Role role_of_reduction(const Program& program, const Equation& equation) {
   const auto* params = try_params<ReduceParams>(equation.params.get());
   if (!params || !equation.primitive->name.starts_with("reduce_")) return Role::kNone;
   const ShapeDtype type = program.type_of(equation.inputs[0]);
-  std::vector<bool> goes;  // of dimensions but those of one element
+  std::vector<bool> goes;  // whether reduced, for each dimension with more than one element
   for (int64_t i = 0; i < static_cast<int64_t>(type.rank()); ++i) {
     if (type.shape()[i] == 1) continue;
     goes.push_back(std::ranges::find(params->axes, i) != params->axes.end());
@@ -255,7 +255,7 @@ std::vector<std::optional<Extent>> extents_of_cluster(const Program& body, Domai
 
     std::vector<std::optional<Extent>> found;
   };
-  // The second time the domain has all of its rows and columns.
+  // The second pass knows all rows and columns of the domain.
   Inside inside(0);
   for (int i = 0; i < 2; ++i) {
     inside = Inside(body.variable_types.size());

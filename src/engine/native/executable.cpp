@@ -58,7 +58,7 @@ class NativeExecutable final : public Executable {
   }
 
   Fusion fusion() const override {
-    // Where fusion is off, the plan has no clusters to tell of.
+    // If fusion is off, the plan has no clusters to report.
     Fusion fusion = is_fusion_on() ? explain_clusters(*unfused_) : Fusion();
     for_each_nested(*plan_, [&](const Executable& nested) { fusion += nested.fusion(); });
     return fusion;
@@ -96,7 +96,8 @@ class NativeExecutable final : public Executable {
                const ExecutionOptions& options) const override {
     if (device().is_host()) [[likely]]
       return execute_on_host(inputs, outputs, options);
-    // Inputs that are not donated are named here: their bytes alone do not show it.
+    // Inputs that the run overwrites are copied here unless they are donated: the bytes alone do
+    // not show whether an input is donated.
     const std::vector<bool> consumed = consumed_inputs(*this, inputs);
     std::vector<Storage> copies;
     std::vector<const Storage*> bytes;
@@ -140,7 +141,7 @@ class NativeExecutable final : public Executable {
     return i < all.size() && all[i] ? &*all[i] : nullptr;
   }
 
-  // Where a profile records, the run tells it what it does.
+  // Reports the run to the profile, if one is being recorded.
   class Profiling {
    public:
     Profiling(const NativeExecutable& executable, State& state) {
@@ -217,7 +218,8 @@ class NativeExecutable final : public Executable {
     for (const auto& child : plan.children) add_memory(*child, use);
   }
 
-  // Callbacks release the interpreter lock themselves, so that the time between them counts.
+  // Whether a run is too short to release the interpreter lock. Callbacks release it themselves, so
+  // only the work between calls counts.
   static bool is_brief(const Plan& plan) {
     constexpr int64_t kBriefBytes = 1 << 14;
     if (plan.has_foreign_code || !is_bounded(plan)) return false;
@@ -235,7 +237,7 @@ class NativeExecutable final : public Executable {
            std::ranges::all_of(plan.children, [](const auto& child) { return is_bounded(*child); });
   }
 
-  // How many calls one run makes at the least.
+  // The minimum number of calls in one run.
   static int64_t num_calls(const Plan& plan) {
     auto count = static_cast<int64_t>(plan.calls.size());
     for (const Instruction& instruction : plan.instructions) {
@@ -247,8 +249,9 @@ class NativeExecutable final : public Executable {
     return count;
   }
 
-  // What the calls of one execution see. The state's own options are bound all the time; others,
-  // and the states that the stages of an execution make, last as long as this.
+  // Passes options to the calls of one execution. The state's default options are bound
+  // permanently; other options, and the states that the execution stages create, live as long as
+  // this object.
   class Binding {
    public:
     Binding(const Plan& plan, State& state, const ExecutionOptions& options) {
@@ -257,7 +260,7 @@ class NativeExecutable final : public Executable {
       if (is_default(options)) return;
       given_ = options;
       given_->keeper = &state;
-      // All calls of an execution have one id.
+      // All calls of an execution have the same id.
       if (given_->run_id == 0) given_->run_id = state.options.run_id;
       state.for_each_invocation([&](Invocation& invocation) { invocation.begin(*given_); });
     }
@@ -301,7 +304,7 @@ class NativeExecutable final : public Executable {
     }
   }
 
-  // Somebody kept a view of memory that this run has written: the results get their own.
+  // Copies outputs in memory that this run has written and of which a callback has kept a view.
   void separate(std::span<Storage> outputs) const {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Place place = plan_->outputs[i].place;
@@ -313,7 +316,7 @@ class NativeExecutable final : public Executable {
     }
   }
 
-  // What the run made becomes the device's; results that share memory go on to.
+  // Moves the results of the run to the device. Results that share memory continue to share it.
   void move_to_device(std::span<Storage> outputs) const {
     const auto& device = static_cast<const LocalDevice&>(this->device());
     const auto is_again = [&](size_t i) {
@@ -329,7 +332,7 @@ class NativeExecutable final : public Executable {
     }
   }
 
-  // Adopted memory may be changed by its owner, which a result must not notice.
+  // The owner of adopted memory may change it later, so results must not share it.
   static Storage copy(const Storage& from) {
     Storage to = Storage::allocate(from.nbytes());
     if (from.nbytes() > 0) std::memcpy(to.data(), from.data(), from.nbytes());
@@ -341,7 +344,7 @@ class NativeExecutable final : public Executable {
     for (const PointerUse& use : plan_->run_pointers) {
       const bool is_input = use.place.kind == Place::Kind::kInput;
       void* data = (is_input ? *inputs[use.place.index] : outputs[use.place.index]).data();
-      // Handlers rely on the alignment, which adopted memory need not have.
+      // Handlers rely on alignment, which adopted memory may not have.
       if (use.needs_alignment && is_input && !is_aligned(data)) [[unlikely]]
         data = aligned(state, *inputs[use.place.index]);
       if (use.call == PointerUse::kNoCall) {

@@ -23,16 +23,16 @@ namespace farcall::native {
 namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
-// Keeps the work of one cluster's plan, and the memory of its tiles, within bounds.
+// Bounds the cost of planning a cluster and the memory of its tiles.
 constexpr size_t kMaxMembers = 512;
 
-// Equations that may become a cluster. A group is open as long as no other equation reads what it
-// computes, so that all of it can be computed where its last equation stands.
+// Equations that may become a cluster. A group is open while no equation outside of it reads its
+// results, so that all of it can be computed at the position of its last equation.
 struct Group {
   Domain domain;
   std::vector<uint32_t> members;   // equations
-  std::vector<uint32_t> left_out;  // views and broadcasts of what the cluster gives
-  uint32_t closed_by = kNone;      // the equation; kNone as long as the group is open
+  std::vector<uint32_t> left_out;  // views and broadcasts of results of the cluster
+  uint32_t closed_by = kNone;      // the equation that closed it; kNone while it is open
   uint32_t merged_into = kNone;
 
   bool is_open() const { return closed_by == kNone; }
@@ -40,7 +40,7 @@ struct Group {
 
 class Former {
  public:
-  // `explains`: reasons are kept for fusion().
+  // `explains`: record reasons for fusion().
   explicit Former(const Program& program, bool explains = false)
       : program_(program),
         explains_(explains),
@@ -57,7 +57,7 @@ class Former {
     std::ranges::for_each(program.outputs, count);
   }
 
-  // Null where there is no cluster.
+  // Returns null if there are no clusters.
   ProgramPtr run() {
     form_groups();
     return has_clusters_ ? rewritten() : nullptr;
@@ -86,7 +86,7 @@ class Former {
   }
 
  private:
-  // An equation that reads what another one computes and is not in its group.
+  // An equation that reads the result of another one but is not in its group.
   struct Refusal {
     uint32_t reader, operand;  // equations
     std::string why;
@@ -102,7 +102,7 @@ class Former {
     }
   }
 
-  // The extents in the groups that an equation may join.
+  // The extents of values in the groups that an equation may join.
   class InGroups final : public Extents {
    public:
     InGroups(const Former& former, std::span<const uint32_t> groups)
@@ -128,7 +128,7 @@ class Former {
 
   // ---- which equations go together
 
-  // Nothing is read later, or computed later, than where one of these stands.
+  // Computations and reads cannot be moved past such an equation.
   bool is_boundary(const Equation& equation) const {
     const Primitive& primitive = *equation.primitive;
     return has_effect(equation.effects) || has_regions(equation) || primitive.is_foreign() ||
@@ -159,7 +159,7 @@ class Former {
   void join_or_begin(uint32_t index, Role role, std::vector<uint32_t> read) {
     if (role == Role::kNone) return close(read, index);
     if (join(index, role, read)) return;
-    // The largest one that it fits, alone.
+    // Tries single groups, the largest first.
     std::ranges::sort(read, std::greater<>(),
                       [&](uint32_t g) { return groups_[g].members.size(); });
     for (size_t i = 0; i < read.size() && read.size() > 1; ++i) {
@@ -210,14 +210,14 @@ class Former {
     for (Operand& operand : operands) {
       uint32_t group = operand.group;
       while (groups_[group].merged_into != kNone) group = groups_[group].merged_into;
-      // Views cost nothing, wherever they are.
+      // Views cost nothing, in a cluster or not.
       if (group == own || operand.why.empty() || role == Role::kView) continue;
       refusals_.push_back({index, operand.maker, std::move(operand.why)});
     }
   }
 
-  // As far as it depends on this group alone. Empty for operations of another nature, such as
-  // products and sorts.
+  // The reason why the equation cannot join this group, regardless of other groups. Empty for
+  // operations that are never in clusters, such as products and sorts.
   std::string why_apart(uint32_t index, Role role, uint32_t group) const {
     const Group& other = groups_[group];
     const Equation& equation = program_.equations[index];
@@ -247,7 +247,7 @@ class Former {
     return "it is in the cluster of another operand, which goes over other elements";
   }
 
-  // Adds the equation to the groups, which become one; false where it does not fit.
+  // Merges the groups and adds the equation. Returns false if it does not fit.
   bool join(uint32_t index, Role role, std::span<const uint32_t> groups) {
     if (groups.empty()) return false;
     Domain domain = groups_[groups[0]].domain;
@@ -280,8 +280,7 @@ class Former {
 
   // ---- what becomes of a group
 
-  // Leaves out views and broadcasts that nobody inside reads, and gives up a group that saves
-  // nothing.
+  // Removes views and broadcasts that no member reads, and dissolves a group that saves nothing.
   void close_up(Group& group) {
     std::ranges::sort(group.members);
     std::vector<uint32_t> kept, left_out;
@@ -375,7 +374,7 @@ class Former {
     }
     for (const uint32_t member : group.members) {
       const uint32_t output = program_.equations[member].outputs[0];
-      // The reads that are left are those of others.
+      // All remaining reads are outside of the cluster.
       if (num_reads_[output] == 0) continue;
       made.outputs.push_back(output);
       body->outputs.push_back(Atom::variable(names.at(output)));
@@ -386,11 +385,11 @@ class Former {
 
   const Program& program_;
   bool explains_;
-  std::vector<Refusal> refusals_;   // where reasons are kept
+  std::vector<Refusal> refusals_;   // only if explains_
   std::vector<Role> roles_;         // by equation
   std::vector<uint32_t> group_of_;  // by variable
   std::vector<Extent> extents_;     // by variable, in its group
-  std::vector<int64_t> num_reads_;  // by variable; in the end, outside of its cluster
+  std::vector<int64_t> num_reads_;  // by variable; finally those outside of its cluster
   std::vector<Group> groups_;
   size_t first_open_ = 0;  // groups before it are closed
   bool has_clusters_ = false;

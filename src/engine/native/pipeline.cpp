@@ -29,7 +29,8 @@ bool is_fusion_on() {
 
 namespace {
 
-// Broadcasts that only add dimensions of one element are views, but for what foreign calls read.
+// Turns broadcasts that only add dimensions of size one into reshapes, which are views. Excludes
+// values that foreign calls read.
 ProgramPtr view_broadcasts(ProgramPtr program) {
   static const Primitive* const reshape = find_primitive("reshape");
   program = pass_nested(std::move(program), view_broadcasts);
@@ -57,7 +58,7 @@ Passed run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate) {
   program = inline_calls(std::move(program));
   program = choose_platform(std::move(program), kPlatform);
   program = remove_dead_code(std::move(program));
-  // Programs of one equation, which eager operations are, have nothing to gain.
+  // Programs of one equation, such as eager operations, cannot be improved.
   if (nesting_of(*program).num_equations > 1) {
     program = fold_constants(std::move(program), evaluate);
     program = simplify(std::move(program));

@@ -15,18 +15,18 @@ void copy(void* to, const void* from, size_t nbytes) {
 
 void* offset(void* pointer, int64_t bytes) { return static_cast<std::byte*>(pointer) + bytes; }
 
-// Where the carry of a step is read and written. Values that are not kept in place alternate
-// between the result's memory and a place of their own.
+// The pointers of the carry in each step. Values that are not kept in place alternate between the
+// result's memory and a separate place.
 class CarryPointers {
  public:
-  // `first` tells which of the two the first step writes to.
+  // `first_to_result`: whether the first step writes to the results or to the places.
   CarryPointers(const std::vector<Carry>& carries, void* const* initial, void* const* results,
                 void* const* places, bool first_to_result)
       : carries_(carries), initial_(initial), results_(results), places_(places) {
     to_result_ = first_to_result;
   }
 
-  // Before the first step.
+  // Must be called before the first step.
   void begin() const {
     for (size_t i = 0; i < carries_.size(); ++i) {
       const Carry& carry = carries_[i];
@@ -54,14 +54,15 @@ class CarryPointers {
 
   void next() { to_result_ = !to_result_; }
 
-  // After the last step: results that are not where they belong. `steps` is whether there was one.
+  // Copies results that are not in their memory yet. Must be called after the last step;
+  // `has_stepped` is false if there were no steps.
   void finish(bool has_stepped) const {
     for (size_t i = 0; i < carries_.size(); ++i) {
       const Carry& carry = carries_[i];
       if (!has_stepped || carry.is_invariant) {
         copy(results_[i], initial_[i], carry.nbytes);
       } else if (!carry.is_in_place && to_result_) {
-        // next() came after the last step, which therefore wrote to the other place.
+        // next() was called after the last step, so the step wrote to the places.
         copy(results_[i], places_[i], carry.nbytes);
       }
     }
@@ -77,7 +78,7 @@ class CarryPointers {
 
 }  // namespace
 
-// The code takes the operands in the same order, and slices in the order of the steps.
+// The code takes the operands in the same order, and the slices in the order of the steps.
 void ScanRegion::run_code(void* const* operands) const {
   if (!is_reverse) {
     code->run(operands, length);
@@ -105,7 +106,7 @@ void ScanRegion::run(State& state, void* const* operands) const {
   void* const* const results = xs + num_xs;
   void* const* const ys = results + num_carry;
   void* const* const places = ys + num_ys;
-  // The last step is to write to the results.
+  // The last step must write to the results.
   CarryPointers carry(carries, initial, results, places, length % 2 == 1);
   if (length == 0) return carry.finish(false);
 
@@ -157,7 +158,7 @@ int64_t WhileRegion::run(State& state, void* const* operands) const {
   void* const* const results = initial + num_carry;
   CarryPointers carry(carries, initial, results, results + num_carry, true);
 
-  // From the carry of step `num_steps` on.
+  // Continues with the machine code after `num_steps` steps.
   const auto run_code = [&](int64_t num_steps) {
     const auto first_carry = static_cast<size_t>(initial - operands);
     std::vector<void*> pointers(operands, results + num_carry);
@@ -195,7 +196,7 @@ int64_t WhileRegion::run(State& state, void* const* operands) const {
     carry.next();
     watch.step();
   }
-  if (steps_to_code != INT64_MAX) code->is_ready(num_steps);  // which counts them
+  if (steps_to_code != INT64_MAX) code->is_ready(num_steps);  // counts the steps
   carry.finish(num_steps > 0);
   return num_steps;
 }

@@ -1,5 +1,5 @@
-// Regions: instructions that run other plans. Slices and carries are handed over as pointers;
-// nothing is copied that need not be.
+// Regions: instructions that run other plans. Slices and carries are passed as pointers and copied
+// only if necessary.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ struct Region {
   virtual ~Region() = default;
 };
 
-// How a value that goes from one step of a loop to the next is kept.
+// How a loop keeps a carried value between steps.
 struct Carry {
   size_t nbytes = 0;
-  // Every step hands it on unchanged: it is read where it came from.
+  // Every step returns it unchanged: all steps read the initial value.
   bool is_invariant = false;
-  // The step's result lies where its operand lay. Otherwise steps write to two places in turn.
+  // A step's result is in the memory of its operand. Otherwise steps alternate between two places.
   bool is_in_place = false;
-  // The step overwrites its operand, so that the first one needs a copy of the initial value.
+  // The step overwrites its operand, so the first step needs a copy of the initial value.
   bool overwrites = false;
 };
 
@@ -45,21 +45,21 @@ struct ScanRegion final : Region {
   void run_code(void* const* operands) const;
 };
 
-// Operands: the condition's constants, the body's, the initial carry; results: the carry; then one
-// place for each carry.
+// Operands: the constants of the condition, those of the body, the initial carry; results: the
+// carry; then one place for each carry.
 struct WhileRegion final : Region {
   size_t condition = 0, body = 0;
   size_t num_condition_consts = 0, num_body_consts = 0;
   std::vector<Carry> carries;
   std::unique_ptr<const jit::LoopCode> code;
 
-  // How many steps there were.
+  // Returns the number of steps.
   int64_t run(State& state, void* const* operands) const;
 };
 
-// Operands: the i32 number of the branch, the branches' operands; then the results.
+// Operands: the i32 index of the branch, the operands of the branches; then the results.
 struct CondRegion final : Region {
-  // A result that one branch leaves where an operand was, and another one does not.
+  // A result that this branch leaves in an operand's memory, while another branch does not.
   struct Copy {
     size_t operand, result, nbytes;
   };

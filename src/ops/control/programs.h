@@ -103,7 +103,7 @@ std::vector<Array> bind_scan(ScanParams params, std::span<const Array> operands)
 std::vector<Array> bind_while(WhileParams params, std::span<const Array> operands);
 std::vector<Array> bind_cond(CondParams params, std::span<const Array> operands);
 
-// Divides the steps of a scan without a carry that calls foreign code.
+// Divides the steps of a scan that has no carry and makes foreign calls.
 PartitionResults scan_partition(const PartitionCall& call);
 
 }  // namespace farcall::control

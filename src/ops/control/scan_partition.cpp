@@ -1,4 +1,4 @@
-// Division of a scan whose steps need not wait for each other: what a sequential vmap is.
+// Division of scans with independent steps, such as those made by vmap_method "sequential".
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ bool holds_foreign_calls(const Program& program) {
 
 PartitionResults control::scan_partition(const PartitionCall& call) {
   const auto& p = params_as<ScanParams>(call.params.get());
-  // Engines divide other loops as they like; callbacks run once, in order.
+  // Other loops are left to the engine. Callbacks run once, in order.
   if (p.num_carry > 0 || p.jaxpr->effects() != Effects::kNone || p.jaxpr->holds_callback ||
       !holds_foreign_calls(*p.jaxpr)) {
     return {};

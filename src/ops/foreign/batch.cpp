@@ -13,7 +13,7 @@
 namespace farcall {
 namespace {
 
-// The batch dimension, in front, is the slowest.
+// The leading batch dimension is the slowest.
 MajorToMinor with_batch_in_front(const MajorToMinor& layout) {
   if (!layout) return layout;
   std::vector<int64_t> batched{0};
@@ -21,7 +21,7 @@ MajorToMinor with_batch_in_front(const MajorToMinor& layout) {
   return batched;
 }
 
-// The types of the operands of a call on one element of the batch.
+// The types of the operands for one element of the batch.
 std::vector<ShapeDtype> types_of_elements(const BatchCall& call) {
   std::vector<ShapeDtype> types = types_of(call.inputs);
   for (size_t i = 0; i < types.size(); ++i) {

@@ -1,4 +1,4 @@
-// Calls whose result types come from the shape rules of their targets.
+// Calls whose result types are given by the shape rules of their targets.
 #include <algorithm>
 #include <string>
 

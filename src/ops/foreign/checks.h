@@ -10,16 +10,16 @@
 
 namespace farcall {
 
-// Raises INVALID_ARGUMENT listing the methods there are. `what` begins the message:
+// Raises INVALID_ARGUMENT for an unknown method, listing the valid ones. `what` begins the message:
 // "ffi_call("f")".
 void check_vmap_method(std::string_view what, std::string_view method);
 
-// Raises TypeError for arrays of keys of random numbers, of which other libraries do not know.
+// Raises TypeError for arrays of random keys, which other libraries do not support.
 void check_no_keys(std::string_view what, std::span<const ShapeDtype> inputs,
                    std::span<const ShapeDtype> outputs);
 
-// Raises INVALID_ARGUMENT for a mapping (input, output) out of range, one that is named twice, or
-// one between different types.
+// Raises INVALID_ARGUMENT for an (input, output) pair out of range, an index that is used twice, or
+// a pair of different types.
 void check_aliases(std::string_view what, std::span<const std::pair<int64_t, int64_t>> aliases,
                    std::span<const ShapeDtype> inputs, std::span<const ShapeDtype> outputs);
 

@@ -1,4 +1,4 @@
-// What is declared of targets, by define_target and by their handlers.
+// Declarations of targets, from define_target and from their handlers.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace farcall {
 
-// With the defaults of the target's definition, and in the types that the target declares. Raises
-// INVALID_ARGUMENT for those that have no value of their type.
+// Adds the defaults of the target's definition, and converts attributes to the types that the
+// target declares. Raises INVALID_ARGUMENT for values that cannot be converted.
 Attributes complete_attributes(const std::string& target_name, const Attributes& attributes);
-// Another number after each definition and registration.
+// Changes with each definition and registration.
 uint64_t declarations_version();
 
 }  // namespace farcall

@@ -21,7 +21,7 @@ namespace {
 
 using Indices = std::vector<int64_t>;
 
-// The same call without its side effect, which belongs to the one call that computes the results.
+// The same call without its side effect: only the call that computes the results has it.
 FfiCallParams without_side_effect(FfiCallParams params) {
   params.has_side_effect = false;
   return params;
@@ -51,7 +51,8 @@ void check_results(const FfiCallParams& p, std::string_view rule, std::span<cons
   }
 }
 
-// Tangents of the results, or cotangents of the operands, which are of these types.
+// Checks the tangents of results or the cotangents of operands that a rule returned; `types` are
+// their types.
 std::vector<Array> checked(const std::string& target, std::string_view rule, std::string_view what,
                            std::vector<Array> found, std::span<const ShapeDtype> types) {
   check_count(target, rule, fmt::format("{}s", what), types.size(), found.size());
@@ -85,8 +86,8 @@ std::vector<Array> call_backward(const TargetDefinition& definition, const FfiCa
 
 // ---- from forward and backward halves ----
 
-// The derivative in forward mode for a call that has rules for reverse mode: from its jvp rule, or
-// by transposing the backward half. Operands: residuals, primals, tangents that are not zero.
+// The forward-mode derivative for a call with reverse-mode rules: by its jvp rule, or by
+// transposing the backward rule. Operands: residuals, primals, nonzero tangents.
 ProgramPtr forward_program(const TargetDefinition& definition, const ParamsPtr& params,
                            std::span<const ShapeDtype> residuals,
                            std::span<const ShapeDtype> primals, const std::vector<bool>& varies,
@@ -117,7 +118,7 @@ ProgramPtr forward_program(const TargetDefinition& definition, const ParamsPtr& 
       if (has_tangent(type)) cotangents.push_back(type.strengthened());
     }
     const auto directions = scatter_arrays(varies, all.subspan(residuals.size() + primals.size()));
-    std::vector<Array> tangents;  // of the operands that the backward half gives a cotangent
+    std::vector<Array> tangents;  // of the operands for which the backward rule returns a cotangent
     const Recording backward = record_closure(
         [&](std::span<const Array> given) {
           std::vector<Array> reached;
@@ -151,7 +152,7 @@ ProgramPtr forward_program(const TargetDefinition& definition, const ParamsPtr& 
   }
 }
 
-// The program that `make` makes, once.
+// A function that calls `make` once and caches its program.
 std::function<ProgramPtr()> lazily(std::function<ProgramPtr()> make) {
   struct Lazy {
     std::mutex mutex;
@@ -162,7 +163,7 @@ std::function<ProgramPtr()> lazily(std::function<ProgramPtr()> make) {
       const std::lock_guard lock(lazy->mutex);
       if (lazy->made) return lazy->made;
     }
-    ProgramPtr made = make();  // runs users' code, and therefore unlocked
+    ProgramPtr made = make();  // runs users' code, so the lock is not held
     const std::lock_guard lock(lazy->mutex);
     if (!lazy->made) lazy->made = std::move(made);
     return lazy->made;
@@ -187,7 +188,7 @@ JvpResults jvp_from_halves(const JvpCall& call, const TargetDefinitionPtr& defin
               primals = types_of(call.primals), varies = present(call.tangents), outputs] {
         return forward_program(*definition, params, residuals, primals, varies, outputs);
       });
-  // The jvp rule needs the primals besides.
+  // The jvp rule also needs the primals.
   std::vector<Array> residuals = std::move(forward.residuals);
   residuals.insert(residuals.end(), call.primals.begin(), call.primals.end());
   std::vector<Array> tangents = call_linear(rules, std::move(residuals), call.tangents, outputs);
@@ -200,7 +201,8 @@ bool contains(const Indices& group, size_t i) {
   return std::ranges::find(group, static_cast<int64_t>(i)) != group.end();
 }
 
-// The call on the tangents of each group in turn, the other operands as they are.
+// For each group of linear operands, calls the target on their tangents, with the other operands
+// unchanged.
 JvpResults jvp_from_linearity(const JvpCall& call, const TargetDefinition& definition) {
   const auto& p = params_as<FfiCallParams>(call.params.get());
   for (size_t i = 0; i < call.tangents.size(); ++i) {
@@ -236,8 +238,8 @@ JvpResults jvp_from_linearity(const JvpCall& call, const TargetDefinition& defin
   return results;
 }
 
-// The transpose of a linear call that gives none: its matrix, column by column, times the
-// cotangents. As many calls as the operand has elements.
+// The transpose of a linear call without a transpose rule: computes the matrix column by column,
+// and multiplies it by the cotangents. Calls the target once for each element of the operand.
 Array transpose_by_columns(const TransposeCall& call, size_t operand) {
   FfiCallParams p = without_side_effect(params_as<FfiCallParams>(call.params.get()));
   if (!p.vmap_method) p.vmap_method = "sequential";
@@ -286,7 +288,7 @@ Array transpose_by_columns(const TransposeCall& call, size_t operand) {
                   target));
 }
 
-// The operands that vary must be linear together.
+// All linear operands must be in one group of the definition.
 void check_linear(const TransposeCall& call, const std::string& target,
                   const TargetDefinition* definition) {
   Indices varying;

@@ -21,7 +21,7 @@ MajorToMinor without_batch(const MajorToMinor& layout) {
   return of_element;
 }
 
-// What the last vmap made a call of: the call on one element, and where the batch is.
+// The call on one element of the last vmap's batch, and the batch dimensions.
 class Elements {
  public:
   Elements(const FfiCallParams& p, std::span<const ShapeDtype> operands)
@@ -52,7 +52,7 @@ class Elements {
   std::span<const ShapeDtype> types() const { return types_; }
   std::span<const int64_t> axes() const { return axes_; }
 
-  // Those that expand_dims gave a dimension of size one lose it.
+  // Removes the dimension of size one that expand_dims added to unbatched operands.
   std::vector<Array> operands(std::span<const Array> arrays) const {
     std::vector<Array> found(arrays.begin(), arrays.end());
     for (size_t i = 0; i < found.size(); ++i) {
@@ -67,7 +67,7 @@ class Elements {
  private:
   ParamsPtr params_;
   BatchAxis axis_;
-  std::vector<ShapeDtype> types_;  // of the operands of the call on one element
+  std::vector<ShapeDtype> types_;  // for the call on one element
   std::vector<int64_t> axes_;
 };
 
@@ -109,7 +109,7 @@ std::vector<Array> transpose_by_elements(const TransposeCall& call) {
       inputs, axes, one.axis());
   std::vector<Array> cotangents = batched_in_front(std::move(found), one.axis());
   for (size_t i = 0; i < count; ++i) {
-    // What all elements share gets the sum of their cotangents.
+    // An operand shared by all elements gets the sum of their cotangents.
     if (cotangents[i].is_null() || one.axes()[i] != kNotBatched) continue;
     const int64_t batch_dimension[] = {0};
     cotangents[i] =

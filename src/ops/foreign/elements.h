@@ -1,4 +1,4 @@
-// Derivatives of foreign calls on whole batches. Rules are written for the call on one element, and
+// Derivatives of foreign calls on whole batches. Rules apply to the call on one element, and are
 // mapped over the batch.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace farcall {
 
-// The rules of ffi_call where its parameters name batched_operands.
+// The rules of ffi_call for parameters with batched_operands.
 JvpResults jvp_by_elements(const JvpCall& call);
 std::vector<Array> transpose_by_elements(const TransposeCall& call);
 

@@ -1,4 +1,4 @@
-// The ffi_call primitive and its front.
+// The ffi_call primitive and its C++ function.
 #include <farcall/ops/ffi_call.h>
 
 #include <algorithm>
@@ -71,7 +71,7 @@ void check_alias_layouts(const FfiCallParams& p, std::span<const ShapeDtype> inp
   }
 }
 
-// The leading dimensions that vmaps gave.
+// Checks the leading dimensions that vmaps added.
 void check_batched_operands(const FfiCallParams& p, std::span<const ShapeDtype> inputs) {
   if (p.batched_operands.empty()) return;
   std::vector<size_t> gained(inputs.size(), 0);
@@ -137,7 +137,7 @@ const Primitive kFfiCall = {.name = "ffi_call",
                             .foreign_target = target_of};
 FARCALL_REGISTER_PRIMITIVE(kFfiCall);
 
-// What depends on the options alone.
+// Checks that depend on the options only.
 void check_options(const std::string& target, std::span<const ShapeDtype> results,
                    const FfiCallOptions& options) {
   if (target.empty()) type_error("ffi_call: target_name is empty");
@@ -162,22 +162,22 @@ void check_options(const std::string& target, std::span<const ShapeDtype> result
 
 }  // namespace
 
-// Calls with the same attributes and number of operands share one node, as long as nothing else is
-// declared of the target. Nodes are only ever added, in front of a list that readers walk without a
-// lock.
+// Calls with the same attributes and number of operands share a node while the declarations of the
+// target are unchanged. Nodes are only added, at the front of a list that readers traverse without
+// a lock.
 struct FfiCall::Shared {
   struct Node {
     Attributes attributes;  // as given
     size_t num_operands;
     ParamsPtr params;
     TargetDefinitionPtr definition;
-    std::atomic<uint64_t> version;  // of all declarations, when this node was found to hold
+    std::atomic<uint64_t> version;  // of all declarations, when this node was last valid
     SignatureCache cache;
     Node* next = nullptr;
   };
 
-  // Beyond so many different attributes the evaluator's cache, which is bounded, serves the call.
-  // So it does where a node's cache is full.
+  // Calls with more different attributes, or whose node's cache is full, use the bounded cache of
+  // the evaluator.
   static constexpr size_t kMaxNodes = 64;
 
   const std::string target_name;
@@ -192,7 +192,7 @@ struct FfiCall::Shared {
     for (Node* node = first.load(); node;) delete std::exchange(node, node->next);
   }
 
-  // Null when there are too many already.
+  // Returns null if there are too many nodes.
   Node* find_or_add(const Attributes& attributes, size_t num_operands) {
     for (Node* node = first.load(std::memory_order_acquire); node; node = node->next) {
       if (node->num_operands == num_operands && node->attributes == attributes && holds(*node)) {
@@ -211,7 +211,7 @@ struct FfiCall::Shared {
     return node;
   }
 
-  // Whether the declarations that the node was made with are still those of the target.
+  // Whether the declarations of the target are still those that the node was made with.
   bool holds(Node& node) const {
     const uint64_t version = declarations_version();
     if (node.version.load(std::memory_order_relaxed) == version) return true;
@@ -253,7 +253,7 @@ struct FfiCall::Shared {
     for (const Array& operand : operands) {
       inputs.push_back(Atom::variable(builder.add_input(operand.type())));
     }
-    // Calls from other lines find this program too, so that it has none.
+    // Calls from other lines share this program, so it has no line.
     for (const uint32_t output : builder.add_equation(kFfiCall, params, inputs)) {
       outputs.push_back(Atom::variable(output));
     }
@@ -269,8 +269,8 @@ class FfiCall::Known {
                                        FfiCallOptions options) {
     size_t hash = std::hash<std::string>()(target_name);
     for (const ShapeDtype& type : result_types) detail::mix(hash, type.hash());
-    // Those in use live on with their users. Handlers' states die outside the lock: what frees them
-    // is foreign code.
+    // Calls in use are kept alive by their users. The others are destroyed outside of the lock,
+    // because destroying a handler's state runs foreign code.
     std::vector<std::shared_ptr<Shared>> dying;
     const std::lock_guard lock(mutex_);
     if (auto found = calls_.find(hash, [&](const Shared& known) {
@@ -333,8 +333,8 @@ namespace {
   throw;  // not reached; raise_with does not return
 }
 
-// The caller's line. A front end knows it better than the compiler does; null for calls of
-// farcall's own where there is none.
+// The caller's line, as set by the front end, or else of the C++ call. Null for calls in farcall's
+// own code.
 SourceLocationPtr line_of(const CallSite& where) {
   if (SourceLocationPtr known = current_location()) return known;
   constexpr std::string_view kThisFile = "src/ops/foreign/ffi_call.cpp", kHere = __FILE__;
@@ -355,14 +355,14 @@ SourceLocationPtr line_of(const CallSite& where) {
 
 std::vector<Array> FfiCall::operator()(ListOf<Array> operands, const Attributes& attributes,
                                        CallSite where) const {
-  // To a foreign function a weak scalar is a scalar of its dtype.
+  // Foreign functions treat a weakly typed scalar as a scalar of its dtype.
   if (std::ranges::any_of(operands, [](const Array& x) { return x.type().weak_type(); })) {
     std::vector<Array> strong(operands.begin(), operands.end());
     for (Array& operand : strong) operand = strengthen(operand);
     return (*this)(strong, attributes, where);
   }
   if (is_evaluating() && is_call_on_host(operands)) {
-    // The program of one call serves callers from many lines.
+    // The program of a call is shared by callers from many lines.
     try {
       if (const Executable* compiled = executable(operands, attributes)) {
         return run(*compiled, operands);

@@ -1,5 +1,5 @@
 // Division of foreign calls among the devices of a mesh: by the sharding rule of the target, over
-// leading dimensions that it is said to treat alike, and over those that vmap gave.
+// leading dimensions that are declared batch-partitionable, and over those that vmap added.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -22,7 +22,7 @@
 namespace farcall {
 namespace {
 
-// Behind those that have names already.
+// The first dimension without a name.
 size_t first_unnamed(const DimensionNames& names) {
   return static_cast<size_t>(std::ranges::find_if(names, &std::vector<std::string>::empty) -
                              names.begin());
@@ -37,8 +37,8 @@ std::vector<ShapeDtype> unnamed_types(std::span<const ShapeDtype> types,
   return inner;
 }
 
-// The last vmap's dimension lies in front. It has size 1 where an operand without a batch was given
-// one, which is the same for all parts of the batch.
+// The dimension of the last vmap comes first. An unbatched operand may have size 1 there; it is
+// shared by all parts of the batch.
 void name_batches(const FfiCallParams& p, std::span<const ShapeDtype> operands,
                   NamedDimensions& names) {
   std::vector<size_t> num_named(operands.size(), 0);
@@ -55,7 +55,7 @@ void name_batches(const FfiCallParams& p, std::span<const ShapeDtype> operands,
   }
 }
 
-// Two sizes of one name are no division.
+// A name with two different sizes cannot be divided.
 void drop_uneven(std::span<const ShapeDtype> operands, std::span<const ShapeDtype> results,
                  NamedDimensions& names) {
   std::map<std::string, int64_t> sizes;
@@ -80,7 +80,7 @@ void drop_uneven(std::span<const ShapeDtype> operands, std::span<const ShapeDtyp
   visit(names.results, results, drop);
 }
 
-// What divides a call, and how it is said.
+// The names of a call's dimensions, and the rule that gave them, for reports.
 struct NamedCall {
   NamedDimensions names;
   std::string rule;
@@ -114,7 +114,7 @@ NamedCall name_dimensions(const FfiCallParams& p, std::span<const ShapeDtype> op
   return {std::move(names), std::move(rule)};
 }
 
-// What has effects runs once.
+// Returns the reason if a call must run once, such as side effects; otherwise empty.
 std::string why_once(const FfiCallParams& p, std::span<const ShapeDtype> operands) {
   const auto is_token = [](const ShapeDtype& type) { return type.is_token(); };
   if (p.has_side_effect) return "it has side effects";
@@ -157,7 +157,7 @@ PartitionResults ffi_call_partition(const PartitionCall& call) {
     }
     std::vector<Array> found =
         bind_primitive(call.primitive, make_params(std::move(local)), shards);
-    // Of what is divided and in no result, each call gives an addend.
+    // If a divided name is in no result, each call computes a summand.
     if (!division.summed.empty()) {
       for (Array& addend : found) addend = lax::psum(addend, division.summed);
     }

@@ -24,7 +24,7 @@ void add_pattern(const ShardingRule& rule, const ShardingRule::Pattern& pattern,
     const auto is_whole = [&](const std::string& factor) {
       return std::ranges::find(whole, factor) != whole.end();
     };
-    // What counts faster than a factor that is not divided is not divided either.
+    // Factors that are faster than an undivided one are not divided either.
     names[d].erase(std::ranges::find_if(names[d], is_whole), names[d].end());
   }
 }

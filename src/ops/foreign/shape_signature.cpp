@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kTooLarge = "a dimension would be 2^63 or more";
 
-// A product of names and numbers, such as "2*n", plus or minus others.
+// A product of a number and names, such as "2*n", which is added to or subtracted from others.
 struct SizeTerm {
   int64_t factor = 1;
   std::vector<std::string> names;
@@ -23,9 +23,9 @@ struct SizeTerm {
 using Size = std::vector<SizeTerm>;
 
 struct ShapePattern {
-  std::optional<DType> dtype;  // nothing: of the first operand
+  std::optional<DType> dtype;  // without a value: that of the first operand
   bool has_ellipsis = false;
-  std::vector<Size> sizes;  // after the ellipsis, if there is one
+  std::vector<Size> sizes;  // after the ellipsis, if any
 };
 
 class SignatureParser {
@@ -140,7 +140,7 @@ class SignatureParser {
   size_t next_ = 0;
 };
 
-// What names stand for in one call.
+// The values of names in one call.
 class Match {
  public:
   explicit Match(const std::string& signature) : signature_(signature) {}

@@ -67,7 +67,7 @@ class RuleParser {
     factors.push_back(std::move(name));
   }
 
-  // The number behind "...".
+  // The number after "...".
   std::string group() {
     size_t end = next_;
     while (end < text_.size() && std::isdigit(static_cast<unsigned char>(text_[end]))) ++end;
@@ -107,14 +107,14 @@ class RuleParser {
   size_t next_ = 0;
 };
 
-// Compares arrays with the patterns of a rule, sizes among all of them.
+// Checks arrays against the patterns of a rule, and that sizes agree among all arrays.
 class Checker {
  public:
   Checker(const std::string& text, bool may_differ) : text_(text), may_differ_(may_differ) {}
 
   void run(std::string_view what, std::span<const Pattern> patterns,
            std::span<const ShapeDtype> types) {
-    // Nothing is written for one scalar, and for no array at all.
+    // One scalar and no array at all are both written as empty text.
     const bool is_blank = patterns.size() == 1 && patterns[0] == Pattern();
     if (is_blank && types.empty()) return;
     if (patterns.size() != types.size()) {
@@ -125,7 +125,7 @@ class Checker {
     }
   }
 
-  // When all arrays have been seen.
+  // Must be called after all arrays.
   void check_compounds(const std::map<std::string, int64_t>& given) const {
     for (const auto& [factors, size, array] : compounds_) {
       int64_t product = 1;
@@ -190,15 +190,15 @@ class Checker {
   };
   const std::string& text_;
   bool may_differ_;
-  std::map<std::string, std::vector<int64_t>> leading_;           // by group
-  std::map<std::string, std::pair<int64_t, std::string>> sizes_;  // with who has it
+  std::map<std::string, std::vector<int64_t>> leading_;           // sizes, by group
+  std::map<std::string, std::pair<int64_t, std::string>> sizes_;  // with an array that has it
   std::vector<Compound> compounds_;
 };
 
-// Whether the options name factors of the rule, each for one purpose.
+// Checks that options name factors of the rule, and that each has one kind only.
 void check_options(const std::string& text, const ShardingRuleOptions& options,
                    std::span<const Pattern> operands, std::span<const Pattern> results) {
-  std::map<std::string, bool> is_whole;  // somewhere a dimension by itself
+  std::map<std::string, bool> is_whole;  // whether the factor is a whole dimension somewhere
   for (const auto patterns : {operands, results}) {
     for (const Pattern& pattern : patterns) {
       for (const std::vector<std::string>& factors : pattern.dimensions) {

@@ -30,7 +30,7 @@ std::vector<int64_t> result_axes(std::span<const ShapeDtype> results) {
   return axes;
 }
 
-// The operands with their batch dimensions in front.
+// Moves the batch dimensions of operands to the front.
 std::vector<Array> all_in_front(const BatchCall& call) {
   std::vector<Array> inputs;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
@@ -40,8 +40,8 @@ std::vector<Array> all_in_front(const BatchCall& call) {
   return inputs;
 }
 
-// One call on whole batches. Operands without a batch dimension get one of this size, or none. The
-// memory of an aliased operand is that of a result, so that it needs the full size.
+// One call on whole batches. Unbatched operands get a leading dimension of size `unbatched_size`,
+// if it has a value. Aliased operands get the full size, because their memory is that of a result.
 BatchResults batch_at_once(const BatchCall& call, const ForeignSite& site,
                            std::vector<Array> inputs, std::optional<int64_t> unbatched_size) {
   std::vector<bool> is_widened(inputs.size(), false);

@@ -1,4 +1,4 @@
-// Sharding rules as names of dimensions, and specs in messages.
+// Names of dimensions from sharding rules, and specs in messages.
 #pragma once
 
 #include <span>
@@ -12,11 +12,11 @@
 
 namespace farcall {
 
-// Gives the dimensions that have no names yet, the last ones, those of the rule, which fits them.
-// Factors that need replication give none.
+// Gives the unnamed (trailing) dimensions the names of the rule, which must fit. Factors that need
+// replication get no name.
 void add_rule_names(const ShardingRule& rule, NamedDimensions& names);
 
-// "operand 0 f32[8,2] lies as (None, x)", for those that are split.
+// "operand 0 f32[8,2] lies as (None, x)", for split operands.
 std::string describe_specs(std::span<const ShapeDtype> operands,
                            std::span<const PartitionSpec> specs);
 

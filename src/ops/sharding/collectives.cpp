@@ -1,5 +1,6 @@
-// Collectives over the named axes of vmap and of meshes. Batching over the axis replaces each by
-// operations on the whole batch; over the axes of a mesh they stay, and the devices meet in them.
+// Collectives over the named axes of vmap and of meshes. Batching over an axis replaces a
+// collective by operations on the whole batch. Over the axes of a mesh, collectives remain and
+// synchronize the devices.
 #include <farcall/ops/collectives.h>
 
 #include <algorithm>
@@ -36,7 +37,7 @@ Array bind(const Primitive& primitive, P params, const Array& x) {
   return bind_one(primitive, make_params(std::move(params)), {&x, 1});
 }
 
-// The program was made for an axis of this size.
+// Checks that the program was made for an axis of this size.
 void check_axis_size(const BatchAxis& axis, int64_t wanted) {
   if (axis.size == wanted) return;
   type_error(fmt::format("is made for an axis \"{}\" of size {}, and is mapped over one of size {}",
@@ -54,7 +55,7 @@ std::vector<ShapeDtype> collective_rule(std::span<const ShapeDtype> inputs, cons
   return {inputs[0].strengthened()};
 }
 
-// `whole` reduces over the batch dimension; `alone` is the result where all elements agree.
+// `whole` reduces over the batch dimension; `alone` computes the result if all elements are equal.
 BatchResults collective_batch(const BatchCall& call, Array (*whole)(const Array&, int64_t),
                               Array (*alone)(const Array&, int64_t)) {
   ReduceAxesParams p = params_as<ReduceAxesParams>(call.params.get());
@@ -87,7 +88,7 @@ BatchResults extreme_batch(const BatchCall& call) {
       [](const Array& x, int64_t) { return x; });
 }
 
-// Each element's cotangent reaches all elements.
+// The cotangent of each element reaches all elements.
 std::vector<Array> psum_transpose(const TransposeCall& call) {
   return bind_primitive(call.primitive, call.params, call.cotangents);
 }
@@ -128,11 +129,11 @@ std::vector<ShapeDtype> all_to_all_rule(std::span<const ShapeDtype> inputs, cons
   return {inputs[0].with_shape(shape)};
 }
 
-// What is split becomes the batch, and the batch what is put together.
+// The split dimension becomes the batch dimension, and the batch dimension the concatenated one.
 BatchResults all_to_all_batch(const BatchCall& call) {
   AllToAllParams p = params_as<AllToAllParams>(call.params.get());
   if (p.axis_name != call.axis.name) {
-    // With the other batch dimension in front, the axes move by one.
+    // The other batch dimension is moved to the front, which shifts the axes by one.
     const Array x = move_axis(call.inputs[0], call.axes[0], 0, call.axis.size);
     ++p.split_axis;
     ++p.concat_axis;
@@ -185,7 +186,7 @@ BatchResults all_gather_batch(const BatchCall& call) {
   return {{bind(call.primitive, std::move(p), x)}, {0}};
 }
 
-// Every element has a cotangent for every other's x: they are handed out and summed.
+// Every element has a cotangent for the operand of every other one: they are exchanged and summed.
 std::vector<Array> all_gather_transpose(const TransposeCall& call) {
   const auto& p = params_as<AllGatherParams>(call.params.get());
   const Array handed_out =
@@ -210,7 +211,7 @@ std::vector<ShapeDtype> same_type_rule(std::span<const ShapeDtype> inputs, const
   return {inputs[0]};
 }
 
-// The batch, in front, in another order.
+// Permutes the leading batch dimension.
 Array permute(const Array& x, std::span<const std::pair<int64_t, int64_t>> perm) {
   const int64_t size = x.shape()[0];
   std::vector<int64_t> sources(static_cast<size_t>(size), -1);
@@ -223,7 +224,7 @@ Array permute(const Array& x, std::span<const std::pair<int64_t, int64_t>> perm)
   }
   std::vector<Array> parts;
   for (int64_t begin = 0; begin < size;) {
-    // Neighbours that stay neighbours, or get nothing, move as one.
+    // Adjacent elements that stay adjacent, or that all become zero, are moved together.
     const int64_t source = sources[begin];
     int64_t end = begin + 1;
     while (end < size && sources[end] == (source < 0 ? -1 : source + end - begin)) ++end;
@@ -288,7 +289,7 @@ FARCALL_REGISTER_PRIMITIVE(kAxisIndex);
 namespace lax {
 namespace {
 
-// Raises unless the axes are there; `f` is the function that needs them.
+// The product of the axes' sizes. Raises an error prefixed with `f` for an unbound axis.
 int64_t size_of(std::string_view f, const AxisNames& axes) {
   return with_error_prefix(f, [&] {
     int64_t size = 1;
@@ -310,7 +311,7 @@ int64_t checked_axis(std::string_view f, const char* what, int64_t axis, size_t 
   return axis < 0 ? axis + limit : axis;
 }
 
-// The size of the axis, into which the dimension is cut.
+// The size of the axis. Raises if the dimension cannot be divided among its devices.
 int64_t checked_cut(std::string_view f, const Array& x, int64_t dimension, const std::string& axis,
                     bool tiled) {
   const int64_t size = size_of(f, axis), length = x.shape()[static_cast<size_t>(dimension)];
@@ -338,7 +339,7 @@ Array pmin(const Array& x, const AxisNames& axes) { return reduce_over(kPmin, x,
 Array all_gather(const Array& x, const AxisNames& axes, int64_t axis, bool tiled) {
   const int64_t size = size_of("all_gather", axes);
   axis = checked_axis("all_gather", "axis", axis, x.rank() + (tiled ? 0 : 1));
-  // The last name counts fastest, so its dimension is made first and the others before it.
+  // The last name is the fastest, so its dimension is added first.
   Array result = x;
   for (size_t i = axes.size(); i-- > 0;) {
     result = bind(kAllGather, AllGatherParams{axes[i], axis, mapped_axis_size(axes[i])}, result);

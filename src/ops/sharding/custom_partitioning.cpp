@@ -23,7 +23,7 @@
 
 namespace farcall {
 
-// Rules are code: they have a name in the text of a program, and only that.
+// Rules are code; the text of a program has their name only.
 Value to_value(const CustomPartitioningPtr& rules) { return to_value(rules->name); }
 void from_value(const Value& value, CustomPartitioningPtr& out) {
   auto rules = std::make_shared<CustomPartitioning>();
@@ -38,7 +38,7 @@ namespace {
 
 using Specs = std::vector<PartitionSpec>;
 
-// custom_partitioning: runs `jaxpr`, whose first `num_consts` inputs the function closed over.
+// Runs `jaxpr`. Its first `num_consts` inputs are values that the function closes over.
 struct CustomPartitioningParams {
   ProgramPtr jaxpr;
   CustomPartitioningPtr rules;
@@ -105,7 +105,7 @@ std::vector<SpreadType> spread_types(std::span<const ShapeDtype> types,
   return all;
 }
 
-// Without what the function closed over.
+// The call without the values that the function closes over.
 SpreadCall spread_call(const CustomPartitioningParams& p, const Mesh& mesh,
                        std::span<const ShapeDtype> operands, std::span<const ShapeDtype> results,
                        const CallSpecs& specs) {
@@ -114,7 +114,7 @@ SpreadCall spread_call(const CustomPartitioningParams& p, const Mesh& mesh,
           spread_types(results, specs.results)};
 }
 
-// What a rule gave, checked.
+// Checks the specs that a rule returned.
 Specs checked(const CustomPartitioningParams& p, const char* what, Specs specs,
               const std::vector<SpreadType>& arrays, const char* array, const Mesh& mesh) {
   if (specs.size() != arrays.size()) {
@@ -143,7 +143,7 @@ std::optional<CallSpecs> call_specs(const SpecsCall& call) {
       for (const SpreadType& one : spread.operands) names.operands.emplace_back(one.spec.size());
       for (const SpreadType& one : spread.results) names.results.emplace_back(one.spec.size());
       add_rule_names(rule, names);
-      // Those that were closed over are whole.
+      // Values that the function closes over are whole.
       const CallSpecs known{{call.known.operands.begin() + p.num_consts, call.known.operands.end()},
                             call.known.results};
       CallSpecs found =
@@ -173,7 +173,7 @@ PartitionResults call_partition(const PartitionCall& call) {
     return {{}, {}, "its rules are code, which the text of a program does not hold"};
   }
   const std::vector<ShapeDtype> types = types_of(call.inputs);
-  // The rule speaks of operands too that lie whole otherwise.
+  // The sharding rule may also split operands that are whole in the program.
   const std::optional<CallSpecs> specs =
       call_specs({call.params.get(), types, call.results, call.mesh, call.specs});
   const SpreadCall spread =
@@ -199,7 +199,7 @@ PartitionResults call_partition(const PartitionCall& call) {
                               "results, ({}), got ({})",
                               p.where(), describe(wanted), describe(given)));
     }
-    // As the program has them.
+    // Converts results to the weak type that the program has.
     for (size_t i = 0; i < results.size(); ++i) {
       if (given[i] == wanted[i]) continue;
       results[i] = basic_operations().convert(results[i], wanted[i].dtype(), wanted[i].weak_type());

@@ -62,7 +62,7 @@ class Analysis {
     return Sets(equation.outputs.size(), all);
   }
 
-  // The carry, until a step adds nothing to it.
+  // Adds the results of steps to the carry until it no longer changes.
   template <class Step>
   static void until_stable(Sets& carry, const Step& step) {
     for (;;) {
@@ -93,7 +93,7 @@ class Analysis {
     until_stable(carry, [&](const Sets& now) {
       Sets operands(inputs.begin(), body_consts);
       operands.insert(operands.end(), now.begin(), now.end());
-      // Devices whose loops end apart have different results.
+      // Devices whose loops run a different number of steps have different results.
       const AxisSet condition = run(*p.cond_jaxpr, operands)[0];
       operands.assign(body_consts, first);
       operands.insert(operands.end(), now.begin(), now.end());

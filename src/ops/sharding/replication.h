@@ -1,4 +1,4 @@
-// Along which axes of a mesh the values of a program may differ from device to device.
+// The axes of a mesh along which the values of a program may differ between devices.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace farcall {
 // A bit for each axis.
 using AxisSet = uint64_t;
 
-// Those that a spec names.
+// The axes that a spec names.
 AxisSet axes_of(const PartitionSpec& spec, std::span<const MeshAxis> axes);
 
-// By output, for inputs that differ along the axes that their specs name. Functions and foreign
-// calls give the same for the same operands; what a reduction or a gather over an axis gives is the
-// same along it.
+// For each output, the axes along which it may differ, for inputs that differ along the axes of
+// their specs. Functions and foreign calls are assumed to be deterministic. The result of a
+// reduction or a gather over an axis does not differ along it.
 std::vector<AxisSet> varying_axes(const Program& program, std::span<const MeshAxis> axes,
                                   std::span<const PartitionSpec> in_specs);
 

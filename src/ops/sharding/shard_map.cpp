@@ -28,7 +28,7 @@ namespace {
 
 using Specs = std::vector<PartitionSpec>;
 
-// The axes around a body that is recorded or transformed.
+// Binds the axes while a body is recorded or transformed.
 class AxesScope {
  public:
   explicit AxesScope(const std::vector<MeshAxis>& axes) {
@@ -46,10 +46,10 @@ class AxesScope {
 
 // ---- the primitive ----
 
-// The type of an array of which this is a shard.
+// The type of the whole array for this type of shard.
 ShapeDtype whole_of(ShapeDtype shard, const PartitionSpec& spec, std::span<const MeshAxis> axes,
                     std::string_view what) {
-  const Partition checked(shard, {}, axes, what);  // the axes
+  const Partition checked(shard, {}, axes, what);  // checks the axes
   if (!shard.is_token() && spec.size() <= shard.rank()) {
     Shape shape(shard.shape().begin(), shard.shape().end());
     for (size_t i = 0; i < spec.size(); ++i) {
@@ -129,7 +129,7 @@ Specs selected(const Specs& specs, const std::vector<bool>& flags, bool wanted =
   return select<PartitionSpec>(specs, flags, wanted);
 }
 
-// The axes that a spec leaves out, and how many devices they have together.
+// The axes that a spec does not name, and the product of their sizes.
 struct Missing {
   std::vector<std::string> names;
   int64_t size = 1;
@@ -168,7 +168,7 @@ JvpResults shard_map_jvp(const JvpCall& call) {
 
 // ---- batching ----
 
-// With a dimension that is not split at `axis`.
+// Adds an unsplit dimension at `axis`.
 PartitionSpec with_dimension(PartitionSpec spec, int64_t axis) {
   if (axis == kNotBatched) return spec;
   if (axis < std::ssize(spec)) spec.insert(spec.begin() + axis, std::vector<std::string>());
@@ -202,7 +202,7 @@ Array with_leading_one(const Array& x) {
   return lax::reshape(x, shape);
 }
 
-// Each device's residuals differ: outside they are stacked along a new leading dimension.
+// Residuals differ between devices: outside they are stacked along a new leading dimension.
 ProgramPtr with_stacked_residuals(const ProgramSplit& split) {
   return split.known->derived.find_or_make<ProgramPtr>(
       "stacked residuals", {static_cast<int64_t>(split.num_residuals)}, [&] {
@@ -264,8 +264,9 @@ std::vector<Array> shard_map_partial(const PartialCall& call) {
 
 // ---- transposition ----
 
-// A result that its spec says to be alike along some axes is a share of each of their devices, and
-// an operand that is alike there gets the cotangents of all of them.
+// If the spec of a result does not name some axes, each device along them gets an equal share of
+// the cotangent. If the spec of an operand does not name some axes, its cotangents are summed over
+// them.
 ProgramPtr with_shares(const ProgramTranspose& derived, const ShardMapParams& p, size_t num_known,
                        const Specs& cotangents, const Specs& results) {
   std::string kind = "shares";
@@ -326,7 +327,7 @@ FARCALL_REGISTER_PRIMITIVE(kShardMap);
 
 // ---- the function ----
 
-// Those of the mesh that are bound.
+// The axes of the mesh that are bound.
 std::vector<MeshAxis> bound_axes(const std::string& where, const ShardMapOptions& options) {
   const std::span<const MeshAxis> all = options.mesh.axes();
   if (all.empty()) invalid_argument(where + ": the mesh has no axes");
@@ -344,7 +345,7 @@ std::vector<MeshAxis> bound_axes(const std::string& where, const ShardMapOptions
   return bound;
 }
 
-// The numbers of the mesh's devices where they belong to several processes.
+// The ids of the mesh's devices if they belong to several processes; otherwise empty.
 std::vector<int64_t> shared_devices(const std::string& where, const ShardMapOptions& options,
                                     std::span<const MeshAxis> bound) {
   const auto devices = options.mesh.devices();
@@ -400,7 +401,7 @@ std::vector<Array> call_shard_map(LeafCall& call, const ShardMapOptions& options
     return record_closure(call.as_function(), shards, "shard_map");
   }();
   params.jaxpr = std::move(recording.program);
-  // What the function closes over is whole on every device.
+  // Values that the function closes over are whole on every device.
   params.in_specs.resize(recording.captured.size());
   append(params.in_specs, options.in_specs);
   params.out_specs = out_specs();
@@ -412,7 +413,7 @@ std::vector<Array> call_shard_map(LeafCall& call, const ShardMapOptions& options
   if (options.check_replication) check_replication(call.where(), params, call);
   std::vector<Array> operands = std::move(recording.captured);
   append(operands, call.leaves());
-  // An engine that runs on meshes finds the devices by where the operands lie.
+  // An engine for meshes takes the devices from the shardings of the operands.
   if (MeshEngine::of(options.mesh.devices()[0]->engine())) {
     for (size_t i = 0; i < operands.size(); ++i) {
       if (!operands[i].is_concrete() || sharding_of(operands[i])) continue;

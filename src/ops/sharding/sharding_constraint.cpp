@@ -25,7 +25,7 @@ std::vector<Array> constraint_transpose(const TransposeCall& call) {
   return bind_primitive(call.primitive, call.params, call.cotangents);
 }
 
-// The dimension of the batch is not split.
+// The batch dimension is not split.
 BatchResults constraint_batch(const BatchCall& call) {
   ShardingConstraintParams p = params_as<ShardingConstraintParams>(call.params.get());
   const int64_t axis = call.axes[0];

@@ -29,10 +29,10 @@ namespace farcall::tools {
 namespace {
 
 constexpr size_t kLeastSamples = 11, kMostSamples = 4000;
-constexpr double kSampleSeconds = 5e-5;  // a warm sample is at least so long
+constexpr double kSampleSeconds = 5e-5;  // minimum duration of a warm sample
 constexpr size_t kLine = 64;
 
-// Removes memory from all caches.
+// Removes the bytes from all caches.
 void flush(std::span<const std::byte> bytes) {
   for (size_t i = 0; i < bytes.size(); i += kLine) {
 #if defined(__x86_64__)
@@ -55,7 +55,7 @@ Timing timing_of(std::vector<double> samples) {
     return samples[static_cast<size_t>(share * static_cast<double>(n - 1))];
   };
   Timing timing = {.median = at(0.5), .low = at(0.05), .high = at(0.95), .noise = 0, .count = n};
-  // Order statistics: the median lies between these with a probability of 95 %.
+  // Order statistics: with a probability of 95 %, the median is between these.
   const double half = 0.98 / std::sqrt(static_cast<double>(n));
   timing.noise = (at(std::min(1.0, 0.5 + half)) - at(std::max(0.0, 0.5 - half))) / 2 /
                  std::max(timing.median, 1e-12);
@@ -76,7 +76,7 @@ class Operands {
     reset();
   }
 
-  // The arguments as they were, the results of no value.
+  // Restores the arguments and fills the results with invalid values.
   void reset() {
     for (size_t i = 0; i < inputs_.size(); ++i)
       std::copy(inputs_[i].begin(), inputs_[i].end(), arguments_[i].get());
@@ -130,10 +130,10 @@ class Operands {
   const CheckSpec& spec_;
   const Case& test_;
   std::vector<std::vector<std::byte>> inputs_;
-  std::vector<Memory> arguments_, results_;  // a result without memory lies in its argument
+  std::vector<Memory> arguments_, results_;  // a result without memory is in its argument's memory
 };
 
-// Calls of one handler with one shape, all stages of an execution each.
+// Calls of one handler with one shape. Each execution calls all stages.
 class Run {
  public:
   Run(const CheckSpec& spec, const Case& test, std::shared_ptr<const Target> target,
@@ -228,7 +228,7 @@ std::vector<Case> sweep(const CheckSpec& spec, const BenchOptions& options) {
   if (is_first_given) {
     for (size_t round = 0; round < std::max<size_t>(1, num_given); ++round) add(0, round);
   } else {
-    // Small ones may be no sizes, as N-100 for 16.
+    // Small values may give no valid size, as N-100 does for 16.
     for (int64_t size = 16; size < int64_t{1} << 48; size *= 8) {
       if (!add(size, 0) && !cases.empty()) break;
     }
@@ -261,7 +261,7 @@ struct Handler {
   }
 };
 
-// Everything of one shape; the reference says what is right.
+// All measurements for one shape. The results of `reference` are the correct ones.
 BenchCase bench_case(const Handler& reference, const Handler& handler, const Case& test,
                      const BenchOptions& options) {
   BenchCase result = {.sizes = test.sizes, .shapes = test.to_string()};
@@ -285,10 +285,10 @@ BenchCase bench_case(const Handler& reference, const Handler& handler, const Cas
   return result;
 }
 
-// In the child: a line for each shape.
+// Runs in the child. Writes a line for each shape.
 void bench_in_child(const CheckSpec& reference_spec, const CheckSpec& spec, int fd,
                     const BenchOptions& options) {
-  // What the handler prints is not the command's output; the progress goes to standard error.
+  // The output of the handler is not the command's output; progress is written to standard error.
   const int null = open("/dev/null", O_WRONLY);
   dup2(null, STDOUT_FILENO);
   try {
@@ -316,7 +316,7 @@ void bench_in_child(const CheckSpec& reference_spec, const CheckSpec& spec, int 
   }
 }
 
-// The first handler that takes the same operands.
+// The first handler with the same operands.
 size_t first_like(const std::vector<CheckSpec>& specs, size_t index, const BenchOptions& options) {
   const auto shapes_of = [&](size_t i) { return sweep(specs[i], options)[0].to_string(); };
   for (size_t i = 0; i < index && specs[index].problem.empty(); ++i) {
@@ -381,7 +381,7 @@ std::vector<BenchReport> bench(const std::vector<CheckSpec>& specs, const BenchO
   for (const CheckSpec& spec : specs) {
     if (!spec.problem.empty()) continue;
     verify(spec);
-    for (const Case& test : sweep(spec, options)) {  // told before anything runs
+    for (const Case& test : sweep(spec, options)) {  // fails before anything runs
       if (!options.flops.empty()) count_of(options.flops, test.sizes);
       if (!options.bytes.empty()) count_of(options.bytes, test.sizes);
     }

@@ -8,10 +8,10 @@
 namespace farcall::tools {
 namespace {
 
-// Of one call: where sizes are tried, and where they were given.
+// The maximum size of one call's arrays, for sizes chosen here and for sizes given by the user.
 constexpr size_t kMostBytes = size_t{1} << 24, kMostGivenBytes = size_t{1} << 28;
 
-// Rows of sizes, one for each letter.
+// Rows of sizes; a row has one size for each letter.
 std::vector<std::vector<int64_t>> rows(size_t num_letters) {
   std::vector<std::vector<int64_t>> rows;
   const auto row = [&](auto&& size_of) {
@@ -111,7 +111,7 @@ std::vector<Case> make_cases(const CheckSpec& spec) {
   const auto letters = letters_of(spec);
   std::vector<Case> cases;
   for (const auto& row : rows(letters.size())) {
-    // A letter with sizes of its own goes through all of them.
+    // If a letter has given sizes, each row is repeated for all of them.
     size_t num_rounds = 1;
     for (const std::string& letter : letters) {
       if (const auto given = spec.sizes.find(letter); given != spec.sizes.end())

@@ -1,4 +1,4 @@
-// The shapes that a handler is called with.
+// The shapes with which a handler is called.
 #pragma once
 
 #include <optional>
@@ -18,13 +18,15 @@ struct Case {
   std::string to_string() const;  // "f32[17,64], s32[] -> f32[17,64]"
 };
 
-// None where a dimension is no size.
+// Returns no value if a dimension has no valid size.
 std::optional<Case> make_case(const CheckSpec& spec, Sizes sizes);
 
-// Where there is no case: which operand has no shape.
+// The reason if there are no cases: an operand without a valid shape, or operands that are too
+// large.
 std::string why_no_cases(const CheckSpec& spec);
 
-// From small to large: one, odd, powers of two, each letter empty, tails of all lengths, large.
+// From small to large: one, odd sizes, powers of two, each letter zero, sizes around vector
+// lengths, large sizes.
 std::vector<Case> make_cases(const CheckSpec& spec);
 
 }  // namespace farcall::tools

@@ -39,7 +39,7 @@ Operand& operand_named(std::string_view name, CheckSpec& spec) {
   return operands[static_cast<size_t>(index)];
 }
 
-// A value that the handler may take, where none was given.
+// A valid value for an attribute that the user did not give.
 std::string default_value(const Json& type) {
   const std::string kind = type.value("kind", "");
   const std::string dtype = type.value("dtype", "");
@@ -93,7 +93,7 @@ const Json* find_handler(const Json& inspection, const std::string& symbol) {
   return nullptr;
 }
 
-// Stages of a handler are found by the names SYMBOL_instantiate and so on.
+// Finds the stages of a handler by their names, SYMBOL_instantiate and so on.
 void find_stages(CheckSpec& spec, const Json& inspection) {
   for (int i = 0; i < kNumStages; ++i) {
     const auto stage = static_cast<Stage>(i);
@@ -178,7 +178,7 @@ void complete(CheckSpec& spec, const Json& inspection, int64_t open_rank) {
     if (spec.results.empty())
       spec.results = operands_from((*handler)["results"], open_rank, spec.symbol);
   }
-  // Each stage may ask for attributes of its own.
+  // Each stage may declare further attributes.
   for (const std::string& symbol : spec.stages) {
     const Json* stage = symbol.empty() ? nullptr : find_handler(inspection, symbol);
     if (!stage || !stage->contains("attributes")) continue;

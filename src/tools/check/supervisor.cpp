@@ -33,7 +33,7 @@ namespace {
 constexpr double kLoadSeconds = 60;
 constexpr int kMostCrashes = 8, kMostTimeouts = 2;
 
-// Without what stands between the outermost angle brackets, which may fill a page.
+// Removes template arguments, which may be very long.
 std::string without_template_arguments(const std::string& name) {
   std::string text;
   int depth = 0;
@@ -45,7 +45,8 @@ std::string without_template_arguments(const std::string& name) {
   return depth == 0 ? text : name;
 }
 
-// How long the thread that waited most was ready to run and had no processor.
+// The time that threads of the process were ready to run without a processor; the maximum over
+// threads.
 double waited_seconds(pid_t pid) {
   double most = 0;
   std::error_code ignored;
@@ -110,11 +111,11 @@ class Supervisor {
       return cases_[a].nbytes() < cases_[b].nbytes();
     };
     std::ranges::sort(tests, by_size);
-    // Threads have to meet inside the handler, so its calls should not be short.
+    // Threads must overlap inside the handler, so the calls should not be short.
     const auto large =
         std::ranges::find_if(tests, [&](size_t t) { return cases_[t].nbytes() > (1 << 16); });
     steps.push_back({Step::Kind::kLeaks, tests[tests.size() / 2]});
-    // What depends on memory that nobody wrote differs between threads too.
+    // Reads of uninitialised memory make results differ between threads too.
     const auto depends = [](const CheckFinding& f) {
       return f.kind == "uninitialised-read" || f.kind == "nondeterministic";
     };
@@ -141,7 +142,7 @@ class Supervisor {
     }
   }
 
-  // Whether a call took too long.
+  // Returns whether a call took too long.
   bool run_child(const std::vector<Step>& steps, size_t first) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) throw Failure(kCouldNotRun, "no pipe could be made.");
@@ -160,7 +161,7 @@ class Supervisor {
 
   [[noreturn]] void run_in_child(const std::vector<Step>& steps, size_t first, int fd) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    be_silent();  // what handlers print is not the command's output
+    be_silent();  // the output of handlers is not the command's output
     Session session(spec_, options_, cases_, *shared_, fd);
     try {
       run_worker(session, steps, first);
@@ -173,7 +174,7 @@ class Supervisor {
 
   bool watch(pid_t pid, int fd, size_t num_steps) {
     const double started = now_seconds();
-    // On a busy machine a call also waits for a processor, which is none of its time.
+    // Time spent waiting for a processor does not count as time of the call.
     double waited_before = 0, last_seen = 0;
     bool is_hung = false, is_killed = false;
     double killed_at = 0;
@@ -204,7 +205,7 @@ class Supervisor {
         kill(pid, SIGKILL);
       } else if (since > (last == 0 ? kLoadSeconds : options_.call_timeout)) {
         is_hung = is_killed = true;
-        kill(pid, SIGALRM);  // it tells where it is
+        kill(pid, SIGALRM);  // makes it report its stack
       }
       if (is_killed && killed_at == 0) killed_at = now;
     }
@@ -250,7 +251,7 @@ class Supervisor {
   }
 
   void add(CheckFinding finding) {
-    // One that fails by itself fails in other ways too.
+    // Further findings of the same kind are counted only.
     for (CheckFinding& known : report_.findings) {
       const bool is_same = known.kind == finding.kind &&
                            (known.operand == finding.operand || finding.kind == "nondeterministic");
@@ -358,7 +359,7 @@ class Supervisor {
     return symbol.empty() ? place : fmt::format("{} ({})", symbol, place);
   }
 
-  // What a race changes now and then is not the same from call to call either.
+  // A race also makes results nondeterministic; only the race is reported.
   void drop_consequences() {
     const auto has = [&](std::string_view kind) {
       return std::ranges::any_of(report_.findings,
@@ -383,7 +384,7 @@ class Supervisor {
   double begin_;
   Shared* shared_;
   int status_ = 0;
-  std::map<size_t, uint64_t> succeeded_;  // with the hash of the results
+  std::map<size_t, uint64_t> succeeded_;  // with the hash of their results
   std::map<std::string, ElfFile> files_;
   CheckReport report_;
 };
@@ -392,7 +393,7 @@ class Supervisor {
 
 CheckReport check(const CheckSpec& spec, const CheckOptions& options) {
   verify(spec);
-  // Errors of the file itself are reported from here, where more is known.
+  // Errors in the file are reported here, where more is known about them.
   if (!is_python_module(spec.library)) read_elf(spec.library);
   return Supervisor(spec, options).run();
 }

@@ -1,5 +1,5 @@
-// How the dimensions of an operation's arrays are divided over the axes of a mesh: those of one
-// name alike.
+// Divides the dimensions of an operation's arrays over the axes of a mesh. Dimensions with the same
+// name are divided alike.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,14 @@
 
 namespace farcall {
 
-// For each dimension of an array the names of its factors, the slowest first, which are mostly one;
-// no name where it cannot be divided.
+// For each dimension of an array, the names of its factors, the slowest first; usually one. A
+// dimension without names cannot be divided.
 using DimensionNames = std::vector<std::vector<std::string>>;
 
 struct NamedDimensions {
   std::vector<DimensionNames> operands, results;
-  // Of factors that share a dimension with others. Others have the size of their dimension.
+  // The sizes of factors that share a dimension with others. Other factors have the size of their
+  // dimension.
   std::map<std::string, int64_t> sizes = {};
 
   bool has_names() const;
@@ -27,12 +28,12 @@ struct NamedDimensions {
 
 struct Division {
   CallSpecs specs;
-  std::vector<std::string> axes;    // over which anything is divided
-  std::vector<std::string> summed;  // those that divide operands alone
+  std::vector<std::string> axes;    // all axes that divide a dimension
+  std::vector<std::string> summed;  // the axes that divide operands but no result
 };
 
-// Divides each name as the first array is that has it divided, operands first, as far as all its
-// dimensions are multiples of their parts. An axis divides one name.
+// Divides each name like the first array (operands first) in which it is divided, as far as the
+// numbers of parts divide all of its dimensions. An axis divides one name only.
 FARCALL_API Division divide(const NamedDimensions& names, const SpecsCall& call);
 
 // ---- parts of specs ----
@@ -42,8 +43,7 @@ inline std::vector<std::string> entry(const PartitionSpec& spec, int64_t dimensi
   return dimension < static_cast<int64_t>(spec.size()) ? spec[static_cast<size_t>(dimension)]
                                                        : std::vector<std::string>();
 }
-// Without entries behind the last dimension that is split, so that specs are equal that say the
-// same.
+// Removes the entries after the last split dimension, so that equivalent specs are equal.
 FARCALL_API PartitionSpec shortened(PartitionSpec spec);
 // Whether any dimension is split.
 FARCALL_API bool is_any_split(std::span<const PartitionSpec> specs);

@@ -101,7 +101,7 @@ TEST(FormClusters, ColumnsWithTheReductionThatEndsThem) {
                "a b d:f32[4,8] = mul c c e:f32[8] = reduce_sum[axes=(0,)] d f:f32[8] = exp "
                "e g:f32[4,8] = neg d in (f, g) }"),
       ElementsAre("(broadcast_in_dim sub mul reduce_sum)", "exp", "neg"));
-  // Of an operand there is nothing to compute, and rows are not reduced at the same time.
+  // An operand need not be computed, and a cluster with row reductions has no column reduction.
   EXPECT_THAT(grouping("{ lambda ; a:f32[4,8]. let b:f32[8] = reduce_sum[axes=(0,)] a c:f32[4] = "
                        "reduce_sum[axes=(1,)] a d:f32[4,8] = broadcast_in_dim[shape=(4, 8) "
                        "broadcast_dimensions=(0,)] c e:f32[4,8] = sub a d f:f32[8] = "
@@ -349,8 +349,8 @@ TEST(Clusters, OfRowsWithReductions) {
       "reduce_min[axes=(1, 2)] b in (c, e, f) }");
 }
 
-// Of few columns and of many, of rows that are reduced at once, in halves and on several threads;
-// what is reduced is a result or not.
+// Few columns and many; rows that are reduced sequentially, in halves and on several threads; the
+// reduced values are outputs or not.
 TEST(Clusters, OfColumnsWithReductions) {
   const std::string text =
       "{ lambda ; x:T[R,C] m:T[C] r:T[R]. let a:T[R,C] = broadcast_in_dim[shape=(R, C) "
@@ -367,7 +367,7 @@ TEST(Clusters, OfColumnsWithReductions) {
       }
     }
   }
-  // Of several dimensions, by every operation.
+  // Several reduced dimensions, with every operation.
   for (const std::string name : {"sum", "max", "min", "prod"}) {
     expect_same_bits(
         replaced("{ lambda ; x:f32[6,50,4,30] s:f32[]. let a:f32[6,50,4,30] = mul x s "

@@ -15,7 +15,7 @@
 namespace farcall::native {
 namespace {
 
-// `from`, converted between addresses that are aligned to their elements alone.
+// Converts `from` between addresses that are aligned to the elements only.
 template <class To, class From>
 std::vector<To> converted(const Conversion& conversion, const std::vector<From>& from) {
   std::vector<From> source(1);

@@ -1,4 +1,4 @@
-// farcall check finds each defect that was planted, and nothing in handlers that are sound.
+// farcall check finds each planted defect, and none in correct handlers.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -118,7 +118,7 @@ const Planted kPlanted[] = {
     {"planted_xla", "xla_waits", "timeout", "", with(kUnary, {"--call-timeout", "0.7"})},
 };
 
-// Of processor time, in all processes that were started and have ended.
+// The processor time of all child processes that have ended.
 double seconds_of_children() {
   rusage usage;
   getrusage(RUSAGE_CHILDREN, &usage);
@@ -149,7 +149,7 @@ TEST_P(Finds, TheDefectAndNoOther) {
   if (!planted.operand.empty()) {
     EXPECT_EQ(json["findings"][0]["operand"], planted.operand) << result.output;
   }
-  // Seconds of work, not of waiting for a processor.
+  // Counts processor time, not time spent waiting for a processor.
   EXPECT_LT(seconds_of_children() - begin, 10);
 }
 

@@ -81,7 +81,7 @@ static void index_unchecked(F32 x, S32 index, Out y) {
 }
 FARCALL_DEFINE_HANDLER(index_unchecked, index_unchecked);
 
-// The sums of neighbours: two fewer than there are elements, not one.
+// The sums of three adjacent elements: the result has two elements fewer than the operand, not one.
 static void neighbours(F32 x, Out y) {
   for (size_t i = 0; i < y->element_count(); ++i)
     y->typed_data()[i] = x.typed_data()[i] + x.typed_data()[i + 1] + x.typed_data()[i + 2];
@@ -298,7 +298,7 @@ static void row_sums(ffi::BufferR2<ffi::F32> x, ffi::Result<ffi::BufferR1<ffi::F
 }
 FARCALL_DEFINE_HANDLER(row_sums, row_sums);
 
-// The last element of a row of odd length is left out of its sum.
+// The sum of a row with an odd length lacks the last element.
 static void wrong_sums(ffi::BufferR2<ffi::F32> x, ffi::Result<ffi::BufferR1<ffi::F32>> sums) {
   const auto rows = x.dimensions()[0], columns = x.dimensions()[1];
   for (int64_t i = 0; i < rows; ++i) {

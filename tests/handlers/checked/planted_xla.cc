@@ -115,7 +115,7 @@ static ffi::Error Flags(ffi::Buffer<ffi::S8> x, ffi::ResultBuffer<ffi::PRED> y) 
 HANDLER(xla_misses_flag, Flags,
         ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::S8>>().Ret<ffi::Buffer<ffi::PRED>>());
 
-// Reads behind itself what it has written.
+// With aliased memory, reads operand elements that it has already overwritten.
 static ffi::Error Reverses(F32 x, Out y) {
   const size_t n = x.element_count();
   for (size_t i = 0; i < n; ++i) y->typed_data()[i] = x.typed_data()[n - 1 - i];
@@ -135,7 +135,7 @@ static ffi::Error RowSums(ffi::BufferR2<ffi::F32> x, ffi::Result<ffi::BufferR1<f
 HANDLER(xla_row_sums, RowSums,
         ffi::Ffi::Bind().Arg<ffi::BufferR2<ffi::F32>>().Ret<ffi::BufferR1<ffi::F32>>());
 
-// One lane of eight is not that of the others.
+// One lane of eight is wrong.
 static ffi::Error WrongLane(F32 x, Out y) {
   for (size_t i = 0; i < x.element_count(); ++i)
     y->typed_data()[i] = x.typed_data()[i] + (i % 8 == 7 ? 2 : 1);
@@ -159,7 +159,7 @@ static ffi::Error Aborts(F32 x, Out y) {
 }
 HANDLER(xla_aborts, Aborts, UNARY);
 
-// Nobody wakes it.
+// Waits forever.
 static ffi::Error Waits(F32 x, Out y) {
   copy(x, y);
   std::mutex mutex;

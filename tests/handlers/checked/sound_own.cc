@@ -401,7 +401,7 @@ static void catches_in_a_thread(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(catches_in_a_thread, catches_in_a_thread);
 
-// Every second element: as many results as pairs that are begun.
+// Every second element, rounded up.
 static ffi::Error every_second(F32 x, Out y) {
   if (y->element_count() != (x.element_count() + 1) / 2)
     return ffi::Error::InvalidArgument("the result must have (N+1)//2 elements");

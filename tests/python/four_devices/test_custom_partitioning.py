@@ -1,4 +1,4 @@
-"""custom_partitioning: the same programs as in JAX, and what its rules may say wrongly."""
+"""custom_partitioning: the same programs as in JAX, and errors in rules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ W = np.linspace(-1, 1, 4, dtype=np.float32)
 
 
 class Library:
-    """The names that both libraries have, and their meshes."""
+    """The common names of both libraries, and their meshes."""
 
     def __init__(self, library: Any, numpy: Any) -> None:
         self.np, self.lax, self.jit, self.put = numpy, library.lax, library.jit, library.device_put
@@ -88,7 +88,7 @@ def sum_over_columns(lib: Library, seen: list[Any]) -> Any:
 
 
 def wanted_rows(lib: Library, seen: list[Any]) -> Any:
-    """Nothing is split but the result that is wanted."""
+    """Only the wanted result is split."""
 
     @lib.custom.custom_partitioning
     def double(x: Any) -> Any:
@@ -140,7 +140,7 @@ def static_and_trees(lib: Library, seen: list[Any]) -> Any:
 
 
 def moved_arguments(lib: Library, seen: list[Any]) -> Any:
-    """The partition wants other shardings than it was told."""
+    """The partition rule returns other shardings than it got."""
 
     @lib.custom.custom_partitioning
     def softmax(x: Any) -> Any:
@@ -179,7 +179,7 @@ def test_as_in_jax(program: Any) -> None:
         name = library.__name__
         result = program(Library(library, numpy), seen[name])
         results[name] = library.tree.leaves(result)
-    # JAX asks for the rule more than once.
+    # JAX calls the rule more than once.
     told = {
         name: [one for i, one in enumerate(all) if one not in all[:i]] for name, all in seen.items()
     }
@@ -198,7 +198,7 @@ ROWS = fc.NamedSharding(MESH, fc.P("x"))
 
 
 def shifted(**rules: Any) -> Any:
-    """x + 1, and 100 more where devices compute it."""
+    """x + 1, and another 100 if devices compute it in parts."""
 
     @custom_partitioning
     def f(x: Any) -> Any:

@@ -1,7 +1,7 @@
-"""How specs are followed through programs, forward and back, to the foreign calls in them; what
-reports tell of these; and jit's shardings.
+"""Propagation of specs through programs, forward and backward, to the foreign calls in them;
+reports on these calls; and the shardings of jit.
 
-The handler multiplies by the number of rows that it sees: by 2 where each device has its part.
+The handler multiplies by the number of rows that it gets: by 2 if each device has its part.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ X = np.arange(16, dtype=np.float32).reshape(8, 2) / 4
 MESH = fc.make_mesh((4,), ("x",))
 GRID = fc.make_mesh((2, 2), ("a", "b"))
 ROWS, WHOLE = (fc.NamedSharding(MESH, fc.P(*spec)) for spec in (("x",), ()))
-FACTOR = 2  # of two rows each
+FACTOR = 2  # each part has two rows
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -105,7 +105,7 @@ def carry_from_zeros(x: Any) -> Any:
     return lax.scan(step, fnp.zeros_like(x), None, length=3)[0]
 
 
-# Programs of rows, and what they are by numpy; each calls the handler at least once.
+# Programs on rows, and the same in numpy; each calls the handler at least once.
 FORWARD: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "elementwise": (lambda x: call(fnp.sin(x) + 1), lambda x: FACTOR * (np.sin(x) + 1)),
     "product": (lambda x: call(x @ W), lambda x: FACTOR * (x @ W)),
@@ -178,7 +178,7 @@ def test_no_program_on_rows_gathers(name: str) -> None:
     np.testing.assert_allclose(jitted(rows()), expected(X), rtol=1e-5)
 
 
-# Programs of whole arrays whose result is to be rows.
+# Programs on whole arrays whose result is wanted as rows.
 BACKWARD: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "the call": (call, lambda x: FACTOR * x),
     "elementwise": (lambda x: fnp.exp(-call(x)), lambda x: np.exp(-FACTOR * x)),
@@ -210,7 +210,7 @@ def test_no_program_whose_result_is_wanted_as_rows_gathers(name: str) -> None:
     assert told
     assert [one.why_not for one in told if not one.is_divided] == []
     np.testing.assert_allclose(constrained(whole), expected(X), rtol=1e-5)
-    # The same by jit, of arrays that lie nowhere yet.
+    # The same by jit, for uncommitted arrays.
     placed = jit(program, out_shardings=ROWS)
     for x in (X, fnp.asarray(X), whole):
         result = placed(x)
@@ -269,7 +269,7 @@ def test_reports_tell_what_was_divided_and_why_not() -> None:
     assert "spread_rule at " in text
     assert "test_propagation.py" in str(report.divisions[0])
     assert str(report.divisions[0].location).count("test_propagation.py") == 1
-    # What in_shardings say is as if the arguments lay so.
+    # in_shardings have the same effect as arguments with these shardings.
     placed = jit(program, in_shardings=ROWS).lower(X).compile().report()
     assert [one.rule for one in placed.divisions] == [one[3] for one in told(rows())]
 
@@ -297,7 +297,7 @@ def test_a_sequential_vmap_of_a_sharded_batch(method: str) -> None:
     batch = np.arange(64, dtype=np.float32).reshape(8, 4, 2)
     mapped = jit(fc.vmap(lambda x: call(x, "plain", vmap_method=method)))
     spread = rows(batch)
-    np.testing.assert_array_equal(mapped(spread), batch * 4)  # of one element's rows
+    np.testing.assert_array_equal(mapped(spread), batch * 4)  # rows of one element
     told = divisions(mapped, spread)
     if method == "sequential":
         assert [one.rule for one in told] == ["the steps of the scan around it over x"]
@@ -307,10 +307,10 @@ def test_a_sequential_vmap_of_a_sharded_batch(method: str) -> None:
             mapped(spread)
         calls = [row.calls for row in profile.rows if row.name.startswith("ffi_call spread_plain")]
         assert sum(calls) == 8
-    # Of another batch each element's own rows.
+    # Divides the rows of each element of the batch.
     inner = fc.device_put(batch, fc.NamedSharding(MESH, fc.P(None, "x")))
     by_rule = jit(fc.vmap(lambda x: call(x, vmap_method="sequential")))
-    np.testing.assert_array_equal(by_rule(inner), batch)  # of one row each
+    np.testing.assert_array_equal(by_rule(inner), batch)  # each call has one row
 
 
 def test_a_loop_with_effects_or_a_carry_is_not_divided() -> None:
@@ -331,6 +331,6 @@ def test_an_operand_without_a_batch_does_not_keep_others_whole() -> None:
         return ffi.ffi_call("spread_add", result, vmap_method="expand_dims")(x, w)
 
     mapped = jit(fc.vmap(add, in_axes=(0, None)))
-    np.testing.assert_array_equal(mapped(rows(), w[0]), X + w + 200)  # of two rows each
+    np.testing.assert_array_equal(mapped(rows(), w[0]), X + w + 200)  # each call has two rows
     (told,) = divisions(mapped, rows(), w[0])
     assert told.rule == "the batch of its vmap over x"

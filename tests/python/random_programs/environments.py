@@ -1,7 +1,7 @@
 """The same bits with and without machine code for loops, and on every instruction set.
 
-Both are chosen by environment variables when a process begins, so each way is a process of its own,
-which prints a line for each program.
+Environment variables select both at the start of a process, so each environment has its own
+process, which prints a line for each program.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from random_programs.program import Program, function, source, traits
 from random_programs.views import Setting, can_run
 from random_programs.writer import StepFailedError
 
-# Each is compared with those before it.
+# Each environment is compared with the previous ones.
 ENVIRONMENTS = (
     {"FARCALL_ISA": "baseline", "FARCALL_JIT": "0"},
     {"FARCALL_ISA": "sse4", "FARCALL_JIT": "0"},
@@ -32,10 +32,10 @@ ENVIRONMENTS = (
     {"FARCALL_ISA": "avx512", "FARCALL_JIT": "0"},
     {"FARCALL_ISA": "avx512", "FARCALL_JIT": "1"},
 )
-# Products of floats have one order of additions, and fused ones where there is an instruction.
+# Products of floats have a fixed order of additions; products and sums are fused if possible.
 FUSING = ("avx2", "avx512")
 PRODUCTS = ("dot_general", "conv_general_dilated")
-# From a view that tells whether the program can be run so, to what is compiled and its arguments.
+# From a view, which decides whether the program can run, to the function and its arguments.
 WAYS = {
     "jit": ("program", "inputs"),
     "jit of vmap": ("fc.vmap(program, axes)", "batch"),
@@ -48,18 +48,18 @@ WAYS = {
 
 
 def _word(what: Any, args: Sequence[Any]) -> str:
-    """Of the compiled function, whose loops have machine code if they can."""
+    """Runs the compiled function; its loops have machine code if possible."""
     jitted: Any = fc.jit(what)
     lowered = jitted.lower(*args)
     compiled = lowered.compile()
-    compiled.report()  # makes the code at once
+    compiled.report()  # compiles the code now
     bits = _bits(compiled(*args))
     has_product = any(name in lowered.as_text() for name in PRODUCTS)
     return f"{bits} of products" if has_product else bits
 
 
 def _bits(results: Any) -> str:
-    """A short sum of shapes, dtypes and bits, but for those of NaNs, which are all the same."""
+    """A short checksum of shapes, dtypes and bits; all NaNs count as equal."""
     total = hashlib.sha256()
     for leaf in fc.tree.leaves(results):
         array = np.asarray(leaf)
@@ -88,7 +88,7 @@ def _line(program: Program) -> str:
 
 
 def print_lines(seeds: range) -> None:
-    """What a process does in its environment."""
+    """The work of a process in its environment."""
     with fc.enable_x64(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for seed in seeds:
@@ -98,15 +98,15 @@ def print_lines(seeds: range) -> None:
                 print(error.kind, flush=True)
 
 
-# ---- all of them ----
+# ---- all environments ----
 
 
 class UnsupportedError(Exception):
-    """This processor, or this build, lacks the instruction set."""
+    """The processor or the build lacks the instruction set."""
 
 
 def _lines(environment: dict[str, str], seeds: range) -> list[str]:
-    """Those of a process that runs in the environment."""
+    """The checksums of a process that runs in the environment."""
     script = f"from random_programs.environments import print_lines; print_lines({seeds!r})"
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -131,8 +131,8 @@ def _differs(got: str, wanted: str, fuse_alike: bool) -> bool:
 
 
 def differences(seeds: range) -> Iterator[tuple[int, str]]:
-    """Seeds of programs that differ between two environments, and how."""
-    before: dict[bool, list[str]] = {}  # by whether products are fused
+    """The seeds of programs that differ between two environments, and the differences."""
+    before: dict[bool, list[str]] = {}  # key: whether products are fused
     for environment in ENVIRONMENTS:
         try:
             lines = _lines(environment, seeds)
@@ -147,7 +147,7 @@ def differences(seeds: range) -> Iterator[tuple[int, str]]:
 
 
 def run(seeds: range, show: int) -> int:
-    """Prints the programs that differ. Returns their number."""
+    """Prints the programs that differ, and returns their number."""
     found: dict[int, list[str]] = collections.defaultdict(list)
     for seed, what in differences(seeds):
         found[seed].append(what)

@@ -113,7 +113,7 @@ shape = norm(torch.empty(4, 3, device="meta"), torch.empty(3, device="meta"))
 assert shape.device.type == "meta"
 assert shape.shape == (4, 3)
 
-# Batches, over any axes, one inside of another.
+# Nested batches over any axes.
 batch = torch.randn(2, 4, 3)
 torch.testing.assert_close(
     functorch.vmap(lambda x: norm(x, frozen.float()))(batch), own(batch, frozen.float())

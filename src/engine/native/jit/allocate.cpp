@@ -7,12 +7,12 @@ namespace {
 
 constexpr int32_t kNever = -1;
 
-// Arguments are read at even places, results written at odd ones.
+// An instruction reads its arguments at an even position and writes its result at the next odd one.
 struct Interval {
   Reg reg = 0;
   int32_t begin = kNever, end = kNever;
-  double weight = 0;  // of its uses, those in loops more
-  Reg hint = kNoReg;  // whose place would save a move
+  double weight = 0;  // of its uses; those in loops weigh more
+  Reg hint = kNoReg;  // a register whose place would save a move
 
   double density() const { return weight / (end - begin + 1); }
 };
@@ -105,7 +105,7 @@ class Bankful {
   void spill(const Interval& interval) {
     const RegType type = code_.regs[interval.reg];
     const int32_t bytes = type.bank == Bank::kGeneral ? 8 : type.bytes() <= 16 ? 16 : 32;
-    // One that held nothing since the interval began, or a new one.
+    // Reuses a slot that is free since before the interval, or adds one.
     const auto slot = std::ranges::find_if(
         slots_, [&](const Slot& each) { return each.bytes == bytes && each.end < interval.begin; });
     if (slot != slots_.end()) {
@@ -120,7 +120,7 @@ class Bankful {
   }
 
   struct Slot {
-    int32_t offset, bytes, end;  // of the last interval there
+    int32_t offset, bytes, end;  // end of the last interval in it
   };
 
   const Code& code_;

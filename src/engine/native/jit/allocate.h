@@ -1,4 +1,4 @@
-// Which virtual registers lie in registers of the processor, and which on the stack.
+// Assigns virtual registers to registers of the processor or to the stack.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace farcall::native::jit {
 
 struct Location {
   enum class Kind : uint8_t { kNone, kRegister, kStack };
-  Kind kind = Kind::kNone;  // kNone: nothing reads or writes it
-  int32_t index = 0;        // of the register among those of its bank; offset on the stack
+  Kind kind = Kind::kNone;  // kNone: the register is unused
+  int32_t index = 0;        // index in its bank; offset on the stack
 };
 
 struct Allocation {
@@ -22,9 +22,9 @@ struct Allocation {
 inline constexpr int kStackAlignment = 32;
 
 // Linear scan over the instructions (M. Poletto and V. Sarkar, "Linear scan register allocation",
-// 1999): a register has one place from its first use to its last, and to the end of every loop that
-// it was there before. Where there are too few, those that are used least lie on the stack. A
-// result may lie where an argument that is read last there was.
+// 1999): a register has one place from its first to its last use, and to the end of every loop that
+// it is live into. If there are too few registers, the least used ones are spilled to the stack. A
+// result may take the register of an argument that is read there for the last time.
 Allocation allocate(const Code& code, int num_general, int num_vector);
 
 }  // namespace farcall::native::jit

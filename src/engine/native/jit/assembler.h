@@ -13,10 +13,10 @@
 
 namespace farcall::native::jit {
 
-// AVX2 with its companions (FMA, BMI, LZCNT) and 16 registers of each bank. Of these rax, rcx, rdx
-// and the vectors 0, 1 and 2 are for the code of a single instruction; rbp keeps the caller's
-// stack. The stack, aligned to 32 bytes: what calls save, the frame's fields, then the registers
-// that have no other place.
+// Requires AVX2, FMA, BMI and LZCNT; uses 16 registers of each bank. rax, rcx, rdx and vectors 0, 1
+// and 2 are temporary registers within a single instruction; rbp holds the caller's stack pointer.
+// The stack is aligned to 32 bytes and holds registers saved around calls, the fields of the frame,
+// and spilled registers.
 class Assembler : private Xbyak::CodeGenerator {
  public:
   static constexpr int kNumGeneral = 11, kNumVector = 13;
@@ -27,14 +27,14 @@ class Assembler : private Xbyak::CodeGenerator {
         allocation_(allocation),
         labels_(code.num_labels) {}
 
-  // Returns the number of bytes. Raises Xbyak::Error where they are more than there is room for.
+  // Returns the number of bytes. Raises Xbyak::Error if the buffer is too small.
   size_t assemble();
 
  private:
   using General = Xbyak::Reg;
-  using Vector = Xbyak::Xmm;  // or a Ymm, whose kind survives the copy
+  using Vector = Xbyak::Xmm;  // or a Ymm; a copy keeps the kind
   using Operand = Xbyak::Operand;
-  // One operation on one float, one double, or on lanes of these.
+  // The forms of an operation: one float, one double, lanes of floats, lanes of doubles.
   using Binary = void (CodeGenerator::*)(const Xbyak::Xmm&, const Operand&, const Operand&);
   struct Forms {
     Binary ss, sd, ps, pd;
@@ -57,7 +57,7 @@ class Assembler : private Xbyak::CodeGenerator {
     return arg.is_reg() && where(arg.as_reg()).kind == Location::Kind::kRegister;
   }
   Xbyak::Address slot(Reg reg) const;
-  // A constant in memory, in `lanes` lanes, or one.
+  // A constant in memory, repeated for all lanes if there are several.
   Xbyak::Address in_memory(uint64_t bits, RegType type);
 
   // ---- encode_general.cpp
@@ -68,13 +68,13 @@ class Assembler : private Xbyak::CodeGenerator {
   void divide_by_power(const Inst& inst, uint64_t divisor);
   static General sized(const General& reg, int width);
   General register_of(Reg reg, int width) const;
-  void load(const General& target, const Arg& arg);  // of the target's width
-  // A register that has the argument, `spare` if it needs one.
+  void load(const General& target, const Arg& arg);  // in the target's width
+  // A register that holds the argument; loads it to `spare` if it is not in one.
   General in_register(const Arg& arg, int width, const General& spare);
-  // Where a result is to be made: its register unless one of these arguments is there, else rax.
+  // The register for a result: its own, or rax if that holds one of these arguments.
   General target(const Inst& inst, std::initializer_list<Arg> avoid);
   void finish(const Inst& inst, const General& made);
-  void compare(const Inst& inst);  // flags of args 0 and 1
+  void compare(const Inst& inst);  // sets the flags for args 0 and 1
   void jump_if(Cond cond, const Xbyak::Label& label);
   void set_if(Cond cond, const Xbyak::Reg8& target);
   void move_if(Cond cond, const General& target, const Operand& from);
@@ -108,7 +108,7 @@ class Assembler : private Xbyak::CodeGenerator {
   struct Cold {
     Xbyak::Label begin, back;
   };
-  std::vector<Cold> colds_;  // of each look for interrupts
+  std::vector<Cold> colds_;  // one for each interrupt check
   Xbyak::Label save_and_call_, leave_;
 };
 

@@ -40,7 +40,7 @@ bool holds(Cond cond, uint64_t x, uint64_t y, int width) {
   }
 }
 
-// What an operation on known integers gives, where the compiler knows it.
+// The result of an operation on constant integers, if it can be computed here.
 std::optional<uint64_t> folded(const Inst& inst) {
   if (inst.type.bank != Bank::kGeneral) return std::nullopt;
   for (const Arg& arg : inst.args) {
@@ -130,7 +130,7 @@ Arg Builder::select(RegType type, Arg condition, Arg if_false, Arg if_true) {
     return blend(type, mask_of_bool(type.width, condition), if_false, if_true);
   }
   Comparison made{Cond::kNe, general(4), condition, Arg::constant(0)};
-  // What was compared is compared again: the bool itself may then not be needed.
+  // Repeats the comparison that made the bool, which may then be unused.
   if (const auto found = comparisons_.find(condition.as_reg()); found != comparisons_.end()) {
     made = found->second;
   }
@@ -197,7 +197,7 @@ void Builder::end_loop() {
 
 Code Builder::finish() {
   std::vector<Inst>& all = blocks_.front().insts;
-  // A register that a loop changes is also read by what stands before, which therefore counts.
+  // Registers that a loop changes may be read earlier in the code, so all reads are counted first.
   std::vector<uint32_t> num_readers(regs_.size(), 0);
   const auto count = [&](const Inst& inst, int by) {
     for (const Arg& arg : inst.args) {

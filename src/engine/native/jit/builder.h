@@ -1,4 +1,4 @@
-// Writes a Code. What depends on nothing that a loop changes is computed before that loop.
+// Builds a Code. Hoists loop-invariant instructions.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,20 @@ class Builder {
   Builder() { blocks_.push_back({}); }
 
   size_t num_regs() const { return regs_.size(); }
-  // A register that may change here, and one that may change in the loop that begins next.
+  // new_reg: a register that may change in the current loop; new_carry: one that may change in the
+  // loop that begins next.
   Reg new_reg(RegType type) { return new_reg_at(type, level()); }
   Reg new_carry(RegType type) { return new_reg_at(type, level() + 1); }
-  // From here on it does not change in the loop that has ended.
+  // Marks a register that no longer changes, after the loop that changed it.
   void settle(Reg reg) { levels_[reg] = level(); }
 
-  // The result of an instruction that does nothing else.
+  // Adds a pure instruction and returns its result.
   Arg add(Inst inst);
   Arg add(Op op, RegType type, std::initializer_list<Arg> args, int64_t imm = 0);
-  // Into a register that may change.
+  // Assigns to a register that may change.
   void move(Reg to, RegType type, Arg from);
   void store(Arg address, RegType type, int bytes, Arg value);
-  // An instruction without a result, here.
+  // Adds an instruction without a result at the current position.
   void effect(Inst inst) { blocks_.back().insts.push_back(inst); }
 
   // ---- integers and bools; constants are folded
@@ -40,7 +41,7 @@ class Builder {
   Arg blend(RegType type, Arg mask, Arg if_false, Arg if_true) {
     return add(Op::kBlend, type, {mask, if_false, if_true});
   }
-  // A bool from a mask of one lane, and the mask of a bool; the second undoes the first.
+  // Conversions between bools and masks of one lane. mask_of_bool undoes bool_of_mask.
   Arg bool_of_mask(int width, Arg mask);
   Arg mask_of_bool(int width, Arg condition);
 
@@ -49,17 +50,17 @@ class Builder {
   void label(uint32_t label) { effect({.op = Op::kLabel, .imm = label}); }
   void jump(uint32_t label) { effect({.op = Op::kJump, .imm = label}); }
   void branch(Cond cond, RegType source, Arg x, Arg y, uint32_t label);
-  // If a bool is true.
+  // Jumps if the bool is true.
   void branch_if(Arg condition, uint32_t label);
-  // What is written between is run again and again.
+  // The instructions between these are repeated.
   void begin_loop();
   void end_loop();
 
-  // Without instructions whose results nobody reads.
+  // Removes instructions whose results are unused.
   Code finish();
 
  private:
-  // Instructions at one place: of a loop's body.
+  // The instructions of one loop's body.
   struct Block {
     std::vector<Inst> insts;
   };
@@ -72,9 +73,9 @@ class Builder {
   uint32_t level() const { return static_cast<uint32_t>(blocks_.size()) - 1; }
   Reg new_reg_at(RegType type, uint32_t level);
 
-  std::vector<Block> blocks_;  // the function's, then those of the loops that are open
+  std::vector<Block> blocks_;  // of the function, then of each open loop
   std::vector<RegType> regs_;
-  std::vector<uint32_t> levels_;                     // by register: the loop that it may change in
+  std::vector<uint32_t> levels_;  // by register: the depth of the loop that it may change in
   std::unordered_map<Reg, Comparison> comparisons_;  // by the bool
   std::unordered_map<Reg, Reg> masks_;               // by the bool
   uint32_t num_labels_ = 0;

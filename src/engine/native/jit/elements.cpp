@@ -21,8 +21,8 @@ std::vector<int64_t> dense_strides(ShapeDtype type) {
   return strides_of(type.shape(), row_major(type.rank()));
 }
 
-// Calls visit(position) for each index of the shape, row by row, where position is the sum of the
-// indices times these strides.
+// Calls visit(position) for each index of the shape in row-major order. position is `offset` plus
+// the sum of the indices times the strides.
 template <class Visit>
 void for_each_position(std::span<const int64_t> shape, std::span<const int64_t> strides,
                        int64_t offset, Visit visit) {
@@ -79,8 +79,8 @@ constexpr Reduction kReductions[] = {
     {"reduce_or", false, false, false, false, false},
 };
 
-// A sum or product of floats as the kernel works it out (kernels/accumulate.h): in double, one
-// after the other, and that once more with what it begins with.
+// A sum or product of floats, computed like the kernel (kernels/accumulate.h): sequentially in
+// double, and finally combined with the identity once more.
 Arg reduce_floats(Builder& b, const Reduction& how, DType dtype, std::span<const Arg> elements) {
   const RegType wide = vector(8, 1), own = vector(static_cast<int>(byte_width(dtype)), 1);
   const Op op = how.is_sum ? Op::kFloatAdd : Op::kFloatMul;
@@ -118,8 +118,8 @@ Arg reduce(Builder& b, const Reduction& how, DType dtype, std::span<const Arg> e
   return result;
 }
 
-// Whether a kernel reduces each result's elements in one run: all dimensions but the last ones are
-// kept, of those that count.
+// Whether a kernel reduces the elements of each result in one run: of the dimensions with more than
+// one element, only the last ones are reduced.
 bool is_one_run(ShapeDtype type, std::span<const int64_t> axes) {
   bool seen = false;
   for (size_t i = 0; i < type.rank(); ++i) {

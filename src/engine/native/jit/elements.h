@@ -11,19 +11,19 @@
 
 namespace farcall::native::jit {
 
-// An array, or a scalar, in registers: its elements in order, one or several in each. No parts: it
-// is not kept in registers.
+// An array or scalar in registers: its elements in order, one or several in each register. Without
+// parts it is not kept in registers.
 struct Value {
   ShapeDtype type;
   std::vector<Arg> parts;
 };
 
-// Slices, stacks, transposes and reductions where each element has a register of its own. Nothing
-// for other equations. Raises Refusal where a kernel would add in another order.
+// Slices, stacks, transposes and reductions with one register for each element. No value for other
+// equations. Raises Refusal if a kernel would add in another order.
 std::optional<Value> combined_elements(Builder& builder, const Program& program,
                                        const Equation& equation, std::span<const Value> inputs);
 
-// Whether the result has the elements of the one operand in the same order.
+// Whether the result has the elements of the single operand in the same order.
 bool keeps_order(const Program& program, const Equation& equation);
 
 }  // namespace farcall::native::jit

@@ -19,7 +19,7 @@ namespace {
 
 bool has_sign(DType dtype) { return dtype_info(dtype).kind == DTypeKind::kSigned; }
 
-// One equation on one part of its operands.
+// Translates one equation for one part of its operands.
 class Elementwise {
  public:
   Elementwise(Builder& builder, const Program& program, const Equation& equation,
@@ -103,7 +103,7 @@ class Elementwise {
     }
   }
 
-  // A mask becomes a bool where there is one lane.
+  // Converts a mask of one lane to a bool.
   Arg truth(Arg mask) { return lanes_ > 1 ? mask : b_.bool_of_mask(type_.width, mask); }
 
   Arg compare(Cond cond) {
@@ -146,7 +146,7 @@ class Elementwise {
     if (name_ == "xor") return add(Op::kBitXor, {x(), y()}, 0, Op::kXor, {x(), y()});
     refuse();
   }
-  // One operation on masks, another on bools.
+  // Adds one operation on masks for several lanes, and another one on bools for one lane.
   Arg add(Op of_masks, std::initializer_list<Arg> masks, int64_t, Op of_bools,
           std::initializer_list<Arg> bools) {
     return lanes_ > 1 ? b_.add(of_masks, type_, masks) : b_.add(of_bools, type_, bools);
@@ -196,7 +196,7 @@ class Elementwise {
   Arg clamp() {
     return extreme(b_, dtype_, type_, false, extreme(b_, dtype_, type_, true, x(), y()), args_[2]);
   }
-  // Half away from zero: the whole part, and one more where a half or more is left.
+  // Rounds half away from zero: the integer part, plus one if the rest is at least a half.
   Arg rounded() {
     if (params_as<RoundParams>(equation_.params.get()).rounding_method == 1) {
       return add(Op::kFloatRound, {x()}, 0);
@@ -214,7 +214,7 @@ class Elementwise {
     Arg result{};
     for (;; base = b_.add(Op::kFloatMul, type, {base, base})) {
       if (exponent & 1) {
-        // The first product is with one.
+        // A product with one is omitted.
         result =
             result.kind == Arg::Kind::kNone ? base : b_.add(Op::kFloatMul, type, {result, base});
       }
@@ -234,7 +234,7 @@ class Elementwise {
                    DType::kFloat32);
   }
 
-  // The kernel's own loop, on as many elements as there are lanes.
+  // Calls the kernel's own loop with one element for each lane.
   Arg call() {
     const ElementwiseFactory describe = find_elementwise(name_);
     if (!describe || args_.size() > kMaxElementwiseInputs || result_ != dtype_) refuse();
@@ -302,7 +302,7 @@ class Elementwise {
     return result;
   }
 
-  // Several integers at a time.
+  // Operations on several integers in one register.
   Arg lanes() {
     static constexpr std::pair<std::string_view, Op> kOperations[] = {{"add", Op::kLaneAdd},
                                                                       {"sub", Op::kLaneSub},
@@ -347,7 +347,7 @@ class Elementwise {
     };
     if (lanes_ > 1) {
       if (source.width == type.width) {
-        // A mask's lanes as numbers.
+        // Converts the lanes of a mask to numbers.
         if (from == DType::kBool) {
           const Arg one = is_floating(to) ? number(1, type.width) : Arg::constant(1);
           return b_.add(Op::kBitAnd, type, {value, one});
@@ -373,7 +373,8 @@ class Elementwise {
     }
     if (source.width == 4 && type.width == 8 && has_sign(from)) return made(Op::kSignExtend);
     if (source.width == type.width) return value;
-    // A register of four bytes is wide already; of a wider one the lower half stays.
+    // A register of four bytes is already zero-extended; of a register of eight bytes, the lower
+    // half is kept.
     return b_.add(Op::kOr, type, {value, Arg::constant(0)});
   }
 
@@ -423,7 +424,7 @@ Arg extreme(Builder& b, DType dtype, RegType type, bool is_max, Arg x, Arg y) {
         has_sign(dtype) ? (is_max ? Cond::kGt : Cond::kLt) : (is_max ? Cond::kAbove : Cond::kBelow);
     return b.select(type, b.compare(cond, type, x, y), y, x);
   }
-  // As maximum() and minimum() of kernels/arithmetic.h.
+  // Same formula as maximum() and minimum() in kernels/arithmetic.h.
   const Arg apart = b.add(is_max ? Op::kFloatMax : Op::kFloatMin, type, {x, y});
   const Arg zero = b.add(is_max ? Op::kBitAnd : Op::kBitOr, type, {x, y});
   const Arg number = b.blend(type, b.float_compare(Cond::kEq, type, x, y), apart, zero);

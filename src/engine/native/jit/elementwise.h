@@ -1,4 +1,4 @@
-// Elementwise equations as instructions.
+// Translates elementwise equations to instructions.
 #pragma once
 
 #include <span>
@@ -10,28 +10,29 @@
 
 namespace farcall::native::jit {
 
-// Why a loop has no machine code: thrown by what makes it, and caught where the loop is compiled.
+// The reason why a loop has no machine code. Thrown during translation, and caught where the loop
+// is compiled.
 struct Refusal {
   std::string why;
 };
 
-// The dtypes that registers hold: bool, and integers and floats of 32 and 64 bits. Raises Refusal
-// for others.
+// Raises Refusal for dtypes that registers cannot hold. They can hold bool, and integers and floats
+// of 32 and 64 bits.
 void check_dtype(DType dtype);
 
-// How the elements of a dtype lie in a register, so many in each. Bools of more than one are masks
-// of lanes of `mask_width` bytes.
+// The type of a register with `lanes` elements of a dtype. Several bools are a mask with lanes of
+// `mask_width` bytes.
 RegType reg_type(DType dtype, int lanes, int mask_width);
 
-// The bits of one element in memory, as constants have them.
+// The bits of one element in memory, in the format of constants.
 uint64_t element_bits(DType dtype, const std::byte* element);
 
-// The result of an elementwise equation on registers of one part of each operand, all of `lanes`
-// lanes. Raises Refusal where there are no instructions for it.
+// Translates an elementwise equation on one part of each operand. All registers have `lanes` lanes.
+// Raises Refusal if the instructions do not exist.
 Arg elementwise(Builder& builder, const Program& program, const Equation& equation,
                 std::span<const Arg> args, int lanes, int mask_width);
 
-// The greater, or the less, as the kernel "max" or "min" does it.
+// The maximum or minimum, as in the kernels "max" and "min".
 Arg extreme(Builder& builder, DType dtype, RegType type, bool is_max, Arg x, Arg y);
 
 }  // namespace farcall::native::jit

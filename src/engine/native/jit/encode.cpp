@@ -10,22 +10,22 @@
 namespace farcall::native::jit {
 namespace {
 
-// What lies on the stack, by its distance from rsp.
-constexpr int kSavedVectors = 0;  // 32 bytes for each
+// Offsets of the frame's fields from rsp.
+constexpr int kSavedVectors = 0;  // 32 bytes for each register
 constexpr int kSavedGeneral = 13 * 32;
 constexpr int kFrame = kSavedGeneral + 6 * 8;
 constexpr int kCountdown = kFrame + 8;
-constexpr int kCallInputs = kCountdown + 8;                         // pointers to the three
+constexpr int kCallInputs = kCountdown + 8;                         // three pointers
 constexpr int kCallBuffers = (kCallInputs + 3 * 8 + 31) / 32 * 32;  // inputs, then the output
 constexpr int kSlots = kCallBuffers + 4 * 32;
 static_assert(kSlots % kStackAlignment == 0);
 
-// The weights of instructions run between two looks for interrupts: well below a millisecond.
+// The total weight of instructions between two interrupt checks; well below a millisecond.
 constexpr int kBetweenLooks = 1 << 18;
-// What an instruction and a constant take at most, and all else.
+// Upper bounds for the bytes of an instruction with its constant, and for all other code.
 constexpr size_t kInstBytes = 160, kOtherBytes = 4096;
 constexpr size_t kMostInsts = 20000;
-// Any stack has as much left where kernels run.
+// Every thread that runs kernels has this much stack left.
 constexpr int32_t kMostStackBytes = 1 << 15;
 
 int64_t look_for_interrupt() noexcept { return poll_interrupt_and_keep() ? 1 : 0; }
@@ -178,7 +178,7 @@ Xbyak::Address Assembler::in_memory(uint64_t bits, RegType type) {
 
 void Assembler::constants() {
   align(32);
-  // Those that fill a vector first, for they are aligned to their size.
+  // Constants that fill a vector come first, because they are aligned to their size.
   for (const bool is_wide : {true, false}) {
     for (auto& [key, label] : constants_) {
       const auto& [bits, width, fills] = key;
@@ -206,7 +206,8 @@ void Assembler::count_down(const Inst& inst) {
   L(cold.back);
 }
 
-// Arguments and result go through memory; the loop reads and writes as many lanes as there are.
+// Passes arguments and the result in memory. The loop processes as many elements as there are
+// lanes.
 void Assembler::call_loop(const Inst& inst) {
   for (size_t i = 0; i < 3; ++i) {
     if (inst.args[i].kind == Arg::Kind::kNone) continue;
@@ -236,10 +237,10 @@ void Assembler::cold_code() {
   save_and_call();
 }
 
-// Calls rax with the arguments of a kernel's loop, of which rdx and rcx are set; every register but
-// the spare ones has its value again after it.
+// Calls rax with the arguments of a kernel's loop; the caller sets rdx and rcx. Preserves all
+// registers except the temporary ones.
 void Assembler::save_and_call() {
-  constexpr int kBelow = 32;  // the return address, and as much as aligns the stack
+  constexpr int kBelow = 32;  // the return address and padding that aligns the stack
   L(save_and_call_);
   sub(rsp, kBelow - 8);
   for (int i = 0; i < kNumVector; ++i) {

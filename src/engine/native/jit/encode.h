@@ -1,4 +1,4 @@
-// Machine code for this processor.
+// Assembles machine code for this processor.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +9,20 @@
 
 namespace farcall::native::jit {
 
-// What a run of the code is given, and gives back.
+// The input and output of one run of the code.
 struct Frame {
   void* const* pointers;  // see Op::kPointer
   int64_t count;          // see Op::kCount
 };
 
-// The code's one entry. It returns 0, or 1 where an interrupt was asked for, which is kept
+// The entry point of the code. Returns 0, or 1 after an interrupt request, which stays pending
 // (core/interrupt.h).
 using Entry = int64_t (*)(Frame*);
 
-// Whether this processor, as far as FARCALL_ISA allows, runs what encode() makes.
+// Whether this processor supports the code that encode() makes, and FARCALL_ISA allows it.
 bool can_encode();
 
-// The bytes, which may be put anywhere. None where the code is too long.
+// Returns position-independent code; empty if the code is too long.
 std::vector<std::byte> encode(const Code& code);
 
 }  // namespace farcall::native::jit

@@ -20,13 +20,13 @@ Assembler::General Assembler::sized(const General& reg, int width) {
 }
 
 Assembler::General Assembler::register_of(Reg reg, int width) const {
-  // Those that calls change first.
+  // Registers that calls do not preserve come first.
   constexpr int kNumbers[kNumGeneral] = {6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15};
   const int number = kNumbers[where(reg).index];
   return width == 8 ? General(Xbyak::Reg64(number)) : General(Xbyak::Reg32(number));
 }
 
-// Leaves the flags as they are.
+// Does not change the flags.
 void Assembler::load(const General& target, const Arg& arg) {
   const int width = target.getBit() / 8;
   if (arg.is_const()) {
@@ -60,7 +60,7 @@ void Assembler::finish(const Inst& inst, const General& made) {
   const General whole = sized(made, inst.type.width);
   const Location location = where(inst.dest);
   if (location.kind == Location::Kind::kStack) {
-    // A whole register, of which the upper half is zero.
+    // Writes a whole register, whose upper half is zero.
     mov(slot(inst.dest), sized(made, 8));
   } else if (location.kind == Location::Kind::kRegister) {
     const General to = register_of(inst.dest, inst.type.width);
@@ -250,7 +250,7 @@ void Assembler::emit_unary(const Inst& inst) {
   finish(inst, a);
 }
 
-// By a power of two that is known: the sum with a correction of negative numbers, shifted.
+// Divides by a constant power of two: adds a correction for negative numbers and shifts.
 void Assembler::divide_by_power(const Inst& inst, uint64_t divisor) {
   const int width = inst.type.width, bits = width * 8, power = std::countr_zero(divisor);
   const General a = sized(rax, width), c = sized(rcx, width);
@@ -292,7 +292,7 @@ bool Assembler::emit_division(const Inst& inst) {
     divide_by_power(inst, divisor.bits);
     return true;
   }
-  // What is known not to be 0 or -1 needs no tests.
+  // Tests for 0 and -1 are omitted if the divisor is known to be neither.
   const bool may_be_zero = !divisor.is_const() || divisor.bits == 0;
   const bool may_be_minus = is_signed && (!divisor.is_const() || divisor.bits == all);
   Xbyak::Label zero, minus, done;

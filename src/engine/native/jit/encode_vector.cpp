@@ -1,5 +1,4 @@
-// Floats and lanes. Operations on one lane leave the others alone: what is in them is not computed
-// with.
+// Instructions on floats and lanes. Operations on one lane ignore the contents of the others.
 #include <bit>
 #include <cmath>
 
@@ -8,7 +7,7 @@
 namespace farcall::native::jit {
 namespace {
 
-// The processor's numbers of comparisons, none of which signals.
+// The processor's predicates of comparisons. None of them signals for quiet NaNs.
 uint8_t predicate(Cond cond) {
   switch (cond) {
     case Cond::kEq:
@@ -24,7 +23,7 @@ uint8_t predicate(Cond cond) {
     case Cond::kGe:
       return 29;
     default:
-      return 3;  // one of them is NaN
+      return 3;  // unordered: an operand is NaN
   }
 }
 
@@ -43,7 +42,7 @@ Assembler::Vector Assembler::vector_of(Reg reg, RegType type) const {
   return sized(3 + where(reg).index, type);
 }
 
-// The mask of the first so many bytes.
+// Emits a mask of the first `bytes` bytes.
 void Assembler::first_bytes(RegType type, int bytes) {
   for (int i = 0; i < type.bytes(); i += 4) dd(i < bytes ? UINT32_MAX : 0);
 }
@@ -55,7 +54,7 @@ void Assembler::load_vector(const Vector& target, const Xbyak::Address& address,
   if (bytes == 8) return vmovsd(low, address);
   if (bytes == 16) return vmovups(low, address);
   if (bytes == 32) return vmovups(target, address);
-  // The lanes beyond are zero.
+  // The remaining lanes become zero.
   Xbyak::Label mask, after;
   vmovups(sized(2, type), ptr[rip + mask]);
   jmp(after);
@@ -179,7 +178,7 @@ bool Assembler::emit_vector(const Inst& inst) {
     }
     case Op::kFloatRound: {
       const Vector x = in_vector(inst.args[0], inst.type, 1), made = vector_target(inst);
-      const auto mode = static_cast<uint8_t>(inst.imm | 8);  // no exception where it is inexact
+      const auto mode = static_cast<uint8_t>(inst.imm | 8);  // no exception if inexact
       if (is_one) {
         is_float ? vroundss(made, x, x, mode) : vroundsd(made, x, x, mode);
       } else {
@@ -209,8 +208,8 @@ bool Assembler::emit_vector(const Inst& inst) {
 bool Assembler::emit_lanes(const Inst& inst) {
   using G = CodeGenerator;
   const bool is_four = inst.type.width == 4;
-  // Of these operations there is no form for one lane; what is in the others costs nothing. A
-  // single lane in memory is loaded alone.
+  // These operations have no form for one lane; computing all lanes costs nothing. A single lane in
+  // memory is loaded alone.
   using Lanes = void (G::*)(const Xbyak::Xmm&, const Xbyak::Xmm&, const Operand&);
   const auto binary = [&](auto four, auto eight) {
     const Vector x = in_vector(inst.args[0], inst.type, 1);
@@ -299,7 +298,7 @@ bool Assembler::emit_conversion(const Inst& inst) {
       return true;
     case Op::kAnyLane: {
       const Vector mask = in_vector(inst.args[0], inst.source, 0);
-      // What a register has beyond one lane is not to be looked at.
+      // The lanes after the first one are undefined.
       if (inst.source.lanes == 1) {
         vmovd(eax, Xbyak::Xmm(mask.getIdx()));
       } else {
@@ -324,7 +323,7 @@ bool Assembler::emit_conversion(const Inst& inst) {
     }
     case Op::kFloatOfInt: {
       const General from = in_register(inst.args[0], inst.source.width, rax);
-      vxorps(xmm0, xmm0, xmm0);  // the rest of the result depends on nothing
+      vxorps(xmm0, xmm0, xmm0);  // removes the dependency on the old register contents
       const Vector made = vector_target(inst);
       width == 4 ? vcvtsi2ss(made, xmm0, from) : vcvtsi2sd(made, xmm0, from);
       finish(inst, made);
@@ -357,8 +356,8 @@ void Assembler::float_of_unsigned(const Inst& inst) {
     convert();
     return finish(inst, Vector(xmm0));
   }
-  // Of the upper half of the numbers one half, whose last bit keeps what is lost, is converted and
-  // doubled.
+  // For numbers of 2^63 and more, half the number is converted and doubled. Its last bit keeps the
+  // lost bit, for correct rounding.
   Xbyak::Label large, done;
   load(rax, inst.args[0]);
   test(rax, rax);
@@ -407,7 +406,7 @@ void Assembler::int_of_float(const Inst& inst, bool has_sign) {
   } else if (bits == 32) {
     truncate(rax, x);
   } else {
-    // The instruction knows numbers with a sign.
+    // The instruction converts to signed integers only.
     Xbyak::Label large;
     against(std::ldexp(1.0, 63));
     jae(large, T_NEAR);

@@ -1,8 +1,8 @@
-// What a loop becomes before it is machine code: a list of instructions on virtual registers, near
-// to the processor's own. Registers are of one of two banks: general ones hold an integer, a bool
-// (0 or 1) or an address, vector ones one or more lanes of floats, of integers, or of a mask (all
-// bits of a lane set or none). There are as many as are wanted; allocate.h puts them into those of
-// the processor.
+// The intermediate representation of a loop: a list of instructions on virtual registers, close to
+// those of the processor. There are two banks of registers: general registers hold an integer, a
+// bool (0 or 1) or an address; vector registers hold one or more lanes of floats, integers, or a
+// mask (all bits of a lane are set, or none). The number of virtual registers is unlimited;
+// allocate.h assigns them to registers of the processor.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@ namespace farcall::native::jit {
 
 enum class Bank : uint8_t { kGeneral, kVector };
 
-// Of a register: the bytes of a lane, 4 or 8, and how many lanes there are; a general one has one.
-// A general register of four bytes has zeros above them.
+// The type of a register: the bytes of a lane, 4 or 8, and the number of lanes, which is 1 for
+// general registers. A general register of four bytes is zero-extended.
 struct RegType {
   Bank bank = Bank::kGeneral;
   uint8_t width = 4;
@@ -34,11 +34,11 @@ inline constexpr RegType vector(int width, int lanes) {
 using Reg = uint32_t;
 inline constexpr Reg kNoReg = UINT32_MAX;
 
-// What an instruction reads: a register, or a constant by its bits, which all lanes have.
+// An argument of an instruction: a register, or a constant that is repeated in all lanes.
 struct Arg {
   enum class Kind : uint8_t { kNone, kReg, kConst };
   Kind kind = Kind::kNone;
-  uint64_t bits = 0;  // of the constant; number of the register
+  uint64_t bits = 0;  // bits of the constant, or the number of the register
 
   static Arg reg(Reg reg) { return {Kind::kReg, reg}; }
   static Arg constant(uint64_t bits) { return {Kind::kConst, bits}; }
@@ -48,8 +48,8 @@ struct Arg {
   friend bool operator==(const Arg&, const Arg&) = default;
 };
 
-// Comparisons; the last four of integers without a sign. Of floats the first six: with NaN all are
-// false but kNe; kUnordered is true if there is one.
+// Comparisons. kBelow and the following three compare unsigned integers. Floats use the first six,
+// of which only kNe is true for a NaN, and kUnordered, which is true if an operand is NaN.
 enum class Cond : uint8_t {
   kEq,
   kNe,
@@ -79,83 +79,84 @@ enum class Op : uint8_t {
   kSign,
   kPopulationCount,
   kCountLeadingZeros,
-  // By zero -1, or the dividend; the lowest one by -1 itself, or 0.
+  // Division by zero gives -1 and the dividend as remainder; the lowest integer divided by -1 gives
+  // itself and the remainder 0.
   kDiv,
   kRem,
   kUnsignedDiv,
   kUnsignedRem,
-  // Counts of the width and more leave nothing but the sign.
+  // Shift counts of at least the width shift out all bits but copies of the sign.
   kShiftLeft,
   kShiftRight,
   kShiftRightSigned,
-  kCompare,     // 0 or 1: `cond` of args 0 and 1, which are of `source`
-  kSelect,      // `cond` of args 0 and 1, which are of `source`: arg 3, else arg 2
-  kSignExtend,  // four bytes to eight
+  kCompare,     // 0 or 1: `cond` of args 0 and 1, which have type `source`
+  kSelect,      // arg 3 if `cond` holds for args 0 and 1, which have type `source`; else arg 2
+  kSignExtend,  // from four to eight bytes
   // ---- floats in vector registers
   kFloatAdd,
   kFloatSub,
   kFloatMul,
   kFloatDiv,
   kFloatMax,
-  kFloatMin,     // arg 0 if it is greater, or less, else arg 1
-  kFloatMulAdd,  // args 0 times 1 plus 2, rounded once
+  kFloatMin,     // kFloatMax, kFloatMin: arg 0 if it is greater (less), else arg 1
+  kFloatMulAdd,  // arg 0 times arg 1 plus arg 2, rounded once
   kFloatSqrt,
-  kFloatRound,    // `imm` is the processor's: 0 even, 1 down, 2 up, 3 to zero
-  kFloatCompare,  // a mask
+  kFloatRound,    // `imm` is the processor's mode: 0 to even, 1 down, 2 up, 3 to zero
+  kFloatCompare,  // gives a mask
   // ---- lanes of vector registers as bits, and as integers
   kBitAnd,
   kBitOr,
   kBitXor,
-  kBitAndNot,  // kBitAndNot: arg 1 where arg 0 has no bit
+  kBitAndNot,  // arg 1 without the bits of arg 0
   kLaneAdd,
   kLaneSub,
-  kLaneMul,  // kLaneMul: of four bytes
+  kLaneMul,  // lanes of four bytes
   kLaneShiftLeft,
-  kLaneShiftRight,  // by `imm`
+  kLaneShiftRight,  // both shift by `imm`
   kLaneEqual,
-  kLaneGreater,  // masks; kLaneGreater with a sign
+  kLaneGreater,  // kLaneEqual, kLaneGreater: give masks; signed
   kBlend,        // arg 2 where the mask arg 0 is set, else arg 1
-  kBroadcast,    // one lane to all
+  kBroadcast,    // repeats one lane
   // ---- between the banks
   kMaskOfBool,
   kBoolOfMask,
-  kAnyLane,  // not 0 if the mask, of `source`, is set in any lane
+  kAnyLane,  // nonzero if the mask, of type `source`, is set in any lane
   kBitsToVector,
   kBitsToGeneral,
   kFloatOfInt,
-  kFloatOfUnsigned,  // args are of `source`
+  kFloatOfUnsigned,  // kFloatOfInt, kFloatOfUnsigned: args have type `source`
   kIntOfFloat,
-  kUnsignedOfFloat,  // saturating, NaN is 0; args are of `source`
-  kFloatOfFloat,     // another width; args are of `source`
+  kUnsignedOfFloat,  // both saturate, NaN gives 0; args have type `source`
+  kFloatOfFloat,     // converts the width; args have type `source`
   // ---- memory; arg 0 is the address
   kLoad,
-  kStore,     // of `bytes` bytes; kStore of arg 1
-  kPointer,   // the pointer of number `imm` that the caller gave
-  kCount,     // the number of steps that the caller gave
-  kSetCount,  // and what it gets back: arg 0
-  // ---- calls: arg 0 to 2 to the loop of kernels in `imm`
+  kStore,     // stores arg 1; both access `bytes` bytes
+  kPointer,   // the caller's pointer with index `imm`
+  kCount,     // the number of steps, given by the caller
+  kSetCount,  // returns arg 0 to the caller as the count
+  // ---- calls: passes args 0 to 2 to the kernel's loop at address `imm`
   kCall,
-  // ---- the order of things
-  kLabel,  // `imm` is its number; so in those that go there
+  // ---- control flow
+  kLabel,  // `imm` is the number of the label; the same in jumps to it
   kJump,
-  kBranch,  // if `cond` of args 0 and 1, which are of `source`
+  kBranch,  // if `cond` holds for args 0 and 1, which have type `source`
   kLoopBegin,
-  kLoopEnd,    // what is between is run again and again
-  kCountDown,  // once in a while looks for interrupts; `imm` is the loop's weight
+  kLoopEnd,    // repeats the instructions after kLoopBegin
+  kCountDown,  // checks for interrupts from time to time; `imm` is the weight of the loop's step
 };
 
 struct Inst {
   Op op = Op::kMove;
   Cond cond = Cond::kEq;
-  uint8_t bytes = 0;  // in memory
-  RegType type{};     // of the result, and of the args unless `source` is meant
+  uint8_t bytes = 0;  // of the access in memory
+  RegType type{};     // of the result, and of the args unless they have type `source`
   RegType source{};
   Reg dest = kNoReg;
   std::array<Arg, 4> args{};
   int64_t imm = 0;
-  int64_t extra = 0;  // kCall: the loop's own number
+  int64_t extra = 0;  // kCall: the extra argument of the loop
 
-  // Whether it does nothing but write its register.
+  // Whether its only effect is to write its register.
   bool is_pure() const { return dest != kNoReg && op != Op::kMove && op < Op::kLabel; }
 };
 

@@ -1,5 +1,5 @@
-// The machine code of one scan or while, which is made when its steps are many enough to pay for
-// that. Until then, and where there is none, the loop's regions run.
+// The machine code of one scan or while, which is compiled once enough steps have run to pay for
+// that. Until then, and if there is no code, the loop's regions run.
 #pragma once
 
 #include <atomic>
@@ -19,25 +19,26 @@ namespace farcall::native::jit {
 
 class LoopCode {
  public:
-  // Of an equation that is a scan or a while, of a program that outlives this. No reference is
-  // counted: who holds a program of callbacks is known by its references.
+  // The equation must be a scan or a while, and its program must outlive this object. Holds no
+  // reference to the program, because reference counts decide the lifetime of programs with
+  // callbacks.
   explicit LoopCode(const Equation& equation);
 
-  // Whether to run the code now, before `steps` more steps, which count as run. Any thread may ask.
+  // Whether to run the code now, before `steps` more steps, which are counted as run. Thread-safe.
   bool is_ready(int64_t steps) const {
     if (!jit_loops()) return false;
     return entry_.load(std::memory_order_acquire) ? true : make_if_worth(steps);
   }
-  // After how many steps to ask again.
+  // The number of steps after which is_ready() should be called again.
   int64_t steps_until_worth() const;
 
-  // Runs `steps` steps of a scan, or all of a while, whose number it returns. For the pointers see
-  // lower.h. Raises what an interrupt raises.
+  // Runs `steps` steps of a scan, or a whole while loop, and returns the number of its steps.
+  // lower.h lists the pointers. Raises the error of an interrupt.
   int64_t run(void* const* pointers, int64_t steps) const;
 
-  // Makes it if it was not worth it yet, unless jit_loops() is off.
+  // Compiles the code if that has not happened yet, unless jit_loops() is off.
   LoopReport report() const;
-  // Of the code, if it was made.
+  // The size of the code; 0 without code.
   size_t nbytes() const;
 
  private:
@@ -52,7 +53,7 @@ class LoopCode {
   mutable std::atomic<int64_t> work_{0};
   mutable std::atomic<const void*> entry_{nullptr};
   mutable std::mutex making_;
-  // Under the lock until is_made_ is set.
+  // Guarded by making_ until is_made_ is set, constant afterwards.
   mutable std::atomic<bool> is_made_{false};
   mutable ExecutableMemory memory_;
   mutable std::string why_not_;

@@ -22,19 +22,20 @@
 namespace farcall::native::jit {
 namespace {
 
-// Elements of an array that are kept in registers, one in each or several; steps of a loop inside
-// that are written one after the other.
+// Limits: the elements of an array with one element per register, those of an array with several,
+// and the steps of an inner loop that is unrolled.
 constexpr int64_t kMostElements = 32, kMostLanes = 64, kMostUnrolled = 16;
-// Steps that are written out may hold others, so that a short program becomes long.
+// Unrolled steps may contain other loops, so a short program can become long.
 constexpr size_t kMostEquations = 20000, kMostRegs = 20000;
 
-// How arrays of more than one element lie in registers.
+// How registers hold arrays of more than one element.
 struct Packing {
-  int lanes = 1;       // of a register
-  int mask_width = 4;  // bytes of a lane, and of a mask's
+  int lanes = 1;       // elements in a register
+  int mask_width = 4;  // bytes of a lane, also in masks
 };
 
-// The one way in which arrays can share registers, if there is any: all have one size and width.
+// Determines whether arrays can have several elements in a register: all must have one size and
+// width.
 class ArraySizes {
  public:
   void add(const Program& program) {
@@ -69,7 +70,7 @@ class Lowering {
   Code while_loop(const WhileParams& loop);
 
  private:
-  // Registers of a carry, and where it is in memory.
+  // The registers of a carry.
   struct Carried {
     Value value;
     std::vector<Reg> regs;
@@ -98,7 +99,7 @@ class Lowering {
   Value constant(ShapeDtype type, const Storage& storage);
   void check_size(ShapeDtype type) const;
   void check_room();
-  // In memory: bytes of a part of an array.
+  // The bytes in memory of one part of an array.
   int part_bytes(ShapeDtype type, size_t part) const;
 
   // ---- programs
@@ -110,7 +111,7 @@ class Lowering {
   std::vector<Value> run_scan(const ScanParams& scan, std::span<const Value> inputs);
   std::vector<Value> run_while(const WhileParams& loop, std::span<const Value> inputs);
   std::vector<Value> run_cond(const CondParams& cond, std::span<const Value> inputs);
-  // A loop over `carries`: the test first, `body` gives the new values.
+  // A while loop over `carries`. `after_step` adds instructions after each step.
   void loop_while(std::vector<Carried>& carries, const WhileParams& loop,
                   std::span<const Value> condition_consts, std::span<const Value> body_consts,
                   const std::function<void()>& after_step);
@@ -190,7 +191,7 @@ void Lowering::store(const Value& value, Arg address) {
 
 Value Lowering::constant(ShapeDtype type, const Storage& storage) {
   if (packing_.lanes > 1 && type.size() > 1) {
-    // It lives as long as the program.
+    // The constant lives as long as the program.
     return load(type, Arg::constant(std::bit_cast<uint64_t>(storage.data())));
   }
   Value value{type, {}};
@@ -209,7 +210,7 @@ std::vector<Value> Lowering::run(const Program& program, std::span<const Value> 
   for (const Constant& each : program.constants) {
     const ShapeDtype type = program.variable_types[each.variable];
     values[each.variable] = {type, {}};
-    if (type.size() > kMostLanes) continue;  // refused where it is read
+    if (type.size() > kMostLanes) continue;  // refused when it is read
     check_size(type);
     values[each.variable] = constant(type, each.storage);
   }
@@ -230,7 +231,7 @@ std::vector<Value> Lowering::run(const Program& program, std::span<const Value> 
     for (const uint32_t output : equation.outputs) check_size(program.variable_types[output]);
     std::vector<Value> results = run(program, equation, operands);
     for (size_t i = 0; i < results.size(); ++i) {
-      // Of the same elements in another shape.
+      // The result has the same elements but may have another shape.
       results[i].type = program.variable_types[equation.outputs[i]];
       values[equation.outputs[i]] = std::move(results[i]);
     }
@@ -275,7 +276,7 @@ std::vector<Value> Lowering::run(const Program& program, const Equation& equatio
   return {run_elementwise(program, equation, inputs)};
 }
 
-// A part of an operand, repeated where it has one element.
+// One part of an operand; a single element is repeated in all lanes.
 Arg Lowering::part_of(const Value& value, size_t part, int lanes) {
   if (value.type.size() > 1) return value.parts[part];
   const Arg one = value.parts[0];
@@ -323,7 +324,8 @@ Lowering::Carried Lowering::begin_carry(const Value& initial) {
   return carried;
 }
 
-// All registers of the carry change at once: what another one of them is to get is kept meanwhile.
+// All registers of the carry change at once: a register that another one still needs is copied
+// first.
 void Lowering::end_step(std::vector<Carried>& carries, std::span<const Value> results) {
   struct Change {
     Reg to;
@@ -398,7 +400,7 @@ std::vector<Value> Lowering::run_while(const WhileParams& loop, std::span<const 
   return values_of(carries);
 }
 
-// Slice i of the leading dimension.
+// Element i of the leading dimension.
 Value slice_of(const Value& value, int64_t i, ShapeDtype type) {
   const auto first = value.parts.begin() + i * type.size();
   return {type, std::vector<Arg>(first, first + type.size())};
@@ -421,7 +423,7 @@ std::vector<Value> Lowering::run_scan(const ScanParams& scan, std::span<const Va
   if (packing_.lanes > 1 || scan.length > kMostUnrolled || scan.length == 0) {
     throw Refusal{fmt::format("a scan of {} slices inside", scan.length)};
   }
-  // Its steps, one after the other.
+  // Unrolls the steps.
   std::vector<Value> carry(initial.begin(), initial.end());
   std::vector<Value> ys(num_ys);
   const auto types = scan.jaxpr->input_types();
@@ -460,7 +462,7 @@ std::vector<Value> Lowering::run_cond(const CondParams& cond, std::span<const Va
   const uint32_t end = b_.new_label();
   for (size_t i = 0; i <= last; ++i) {
     const uint32_t next = b_.new_label();
-    // Numbers without a branch take the nearest one.
+    // Indices out of range select the nearest branch.
     if (i < last) b_.branch(Cond::kGt, general(4), number, Arg::constant(i), next);
     const std::vector<Value> made = run(*cond.branches[i], operands);
     for (size_t r = 0; r < results.size(); ++r) {
@@ -496,7 +498,7 @@ Code Lowering::scan(const ScanParams& scan) {
     check_size(inputs[i]);
     carries.push_back(begin_carry(load(inputs[i], pointer(i))));
   }
-  // Where the slices are.
+  // The addresses of the slices.
   const RegType address = general(8);
   std::vector<Reg> places;
   std::vector<ShapeDtype> slices;
@@ -562,7 +564,7 @@ Code Lowering::while_loop(const WhileParams& loop) {
   return b_.finish();
 }
 
-// Several elements in a register where that is possible, else one in each.
+// Uses several elements in a register if possible, otherwise one.
 template <class Lower>
 Code lower(const ArraySizes& sizes, Lower lower_with) {
   if (const auto packing = sizes.packing()) {

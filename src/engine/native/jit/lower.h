@@ -1,6 +1,6 @@
-// Loops as instructions. Arrays of a few elements are kept in registers: each element in one of its
-// own, which slices and stacks only name anew, or, where all arrays of the loop have one size,
-// several in one register.
+// Translates loops to instructions. Arrays of a few elements are kept in registers: one register
+// for each element, so that slices and stacks cost nothing, or, if all arrays of the loop have the
+// same size, several elements in a register.
 #pragma once
 
 #include <farcall/primitives/control_flow.h>
@@ -10,14 +10,15 @@
 
 namespace farcall::native::jit {
 
-// Pointers of the code, in order: constants, initial carry and the first slices of the arrays; then
-// where the last carry goes, and the first slices of the results. The count is that of the steps.
+// Pointers of the code, in order: constants, initial carry, the first slices of the arrays; then
+// the destinations of the last carry and of the first slices of the results. The count is the
+// number of steps.
 Code lower_scan(const ScanParams& scan);
 
-// Pointers: the constants of the condition, those of the body, the initial carry; then where the
-// last carry goes. The count is given back.
+// Pointers: the constants of the condition, those of the body, the initial carry; then the
+// destination of the last carry. The count is returned.
 Code lower_while(const WhileParams& loop);
 
-// Both raise Refusal where the loop has to be left to kernels.
+// Both raise Refusal if the loop must be run by kernels.
 
 }  // namespace farcall::native::jit

@@ -6,18 +6,18 @@
 
 namespace farcall::native::jit {
 
-// Pages that are written once and can then only be read and run: never both written and run.
+// Pages that are written once and then become read-only and executable. They are never writable and
+// executable at once.
 class ExecutableMemory {
  public:
-  // A copy of the bytes. Empty where the system refuses: some let no process make memory
-  // executable.
+  // Copies the bytes. Empty if the system refuses; some systems forbid executable memory.
   explicit ExecutableMemory(std::span<const std::byte> code);
   ExecutableMemory() = default;
   ~ExecutableMemory();
   ExecutableMemory(ExecutableMemory&& other) noexcept;
   ExecutableMemory& operator=(ExecutableMemory&& other) noexcept;
 
-  const void* data() const { return data_; }  // null where it is empty
+  const void* data() const { return data_; }  // null if empty
   size_t nbytes() const { return data_ ? size_ : 0; }
 
  private:

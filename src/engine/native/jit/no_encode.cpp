@@ -1,4 +1,4 @@
-// For processors that the assembler does not know.
+// For processors without an assembler.
 #include "engine/native/jit/encode.h"
 
 namespace farcall::native::jit {

@@ -1,7 +1,6 @@
-// Vectors that compute nothing: each operation of Highway's that vector_exp-inl.h and
-// vector_trig-inl.h use writes an instruction. The functions there, whose vectors are those of
-// FARCALL_VECTORS, so become instructions by the same formulas that the kernels' loops are compiled
-// from.
+// Symbolic vectors: each operation of Highway that vector_exp-inl.h and vector_trig-inl.h use adds
+// an instruction. With FARCALL_VECTORS set to this namespace, the functions in these files are
+// translated to instructions, by the same formulas as the kernels' compiled loops.
 #pragma once
 
 #include <bit>
@@ -14,11 +13,11 @@
 
 namespace farcall::native::jit::symbols {
 
-// Where instructions are written, on this thread, and how many lanes they have.
+// The builder and the number of lanes of the function that this thread is writing.
 struct Writer {
   Builder* builder;
   int lanes;
-  const std::function<Arg()>* call;  // of the kernel's loop for the function that is written
+  const std::function<Arg()>* call;  // adds a call of the kernel's loop for this function
 };
 inline thread_local Writer writer{};
 
@@ -120,7 +119,7 @@ Lanes<T> Floor(Lanes<T> x) {
 }
 template <class T>
 Lanes<T> Neg(Lanes<T> x) {
-  // Of a number that is known, such as a coefficient, nothing has to be computed.
+  // The negation of a constant, such as a coefficient, is a constant.
   if (x.arg.is_const()) return {Arg::constant(x.arg.bits ^ sign_bit<T>().bits)};
   return {write<T>(Op::kBitXor, {x.arg, sign_bit<T>()})};
 }
@@ -211,7 +210,7 @@ Lanes<T> IfThenElseZero(MaskOf<T> mask, Lanes<T> yes) {
   return {write<T>(Op::kBitAnd, {mask.arg, yes.arg})};
 }
 
-// Where `rare` holds in any lane, the kernel's loop computes all of them, with the same bits.
+// If `rare` holds in any lane, the kernel's loop computes all lanes, with the same bits.
 template <class T, class Scalar>
 Lanes<T> with_scalar(Tag<T>, MaskOf<T> rare, Lanes<T>, Lanes<T> result, Scalar) {
   Builder& b = *writer.builder;

@@ -5,7 +5,7 @@
 
 #include "engine/native/jit/symbols.h"
 
-// The functions below see these vectors in place of Highway's.
+// The functions below use these vectors instead of Highway's.
 #define FARCALL_VECTORS ::farcall::native::jit::symbols
 #define FARCALL_HAS_FMA 1
 #include "engine/native/kernels/vector_exp-inl.h"

@@ -1,4 +1,4 @@
-// The functions of mathematics as instructions.
+// Mathematical functions as instructions.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,9 @@
 
 namespace farcall::native::jit {
 
-// The function of this name on floats of this type, by the same formulas as the kernels' loops, so
-// that the bits are the same; nothing where a call of the loop, which `call` writes, is to do it.
-// It does so for rare arguments too, such as large angles.
+// Adds the function of this name on floats of this type, with the formulas of the kernels' loops,
+// so that the bits are the same. Without a value, the caller must call the loop. `call` adds a call
+// of the loop; it is used for rare arguments, such as large angles.
 std::optional<Arg> vector_function(Builder& builder, std::string_view name, RegType type,
                                    std::span<const Arg> args, const std::function<Arg()>& call);
 

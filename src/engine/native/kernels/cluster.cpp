@@ -1,4 +1,4 @@
-// Running clusters.
+// Runs clusters.
 #include "engine/native/kernels/cluster.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace farcall::native {
 namespace {
 
-// Elements that a thread takes at a time.
+// The number of elements that a thread takes at a time.
 constexpr int64_t kGrain = 8192;
 
 size_t bases_bytes(const ClusterPlan& plan) {
@@ -24,10 +24,10 @@ size_t bases_bytes(const ClusterPlan& plan) {
   return (count * sizeof(void*) + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// One thread's view of a run.
+// Runs tiles on one thread.
 class TileRunner {
  public:
-  // `memory` holds the bases, then what tiles need.
+  // `memory` holds the bases and then the memory of tiles.
   TileRunner(const ClusterPlan& plan, void* const* operands, void* scalars, void* memory)
       : plan_(plan), operands_(operands), bases_(static_cast<std::byte**>(memory)) {
     bases_[TileAddress::kThread] = static_cast<std::byte*>(memory) + bases_bytes(plan);
@@ -51,7 +51,7 @@ class TileRunner {
     run(plan_.per_thread);
   }
 
-  // Gives the number of its elements.
+  // Returns the number of elements of the tile.
   int64_t run_tile(int64_t tile) {
     const int64_t row = tile / plan_.parts * plan_.tile_rows;
     const int64_t column = tile % plan_.parts * plan_.tile_columns;
@@ -62,7 +62,8 @@ class TileRunner {
     return count(Extent::kFull);
   }
 
-  // Rows, or parts of them, for a column reduction; as many of each as it asks for at the most.
+  // Computes rows, or parts of rows, for a column reduction. The reduction bounds the number of
+  // rows and of columns.
   const void* run_rows(int64_t first, int64_t num_rows, int64_t column, int64_t num_columns) {
     const ClusterPlan::ColumnReduction& reduction = *plan_.column_reduction;
     std::byte* const rows = bases_[TileAddress::kThread] + reduction.rows_offset;
@@ -157,8 +158,8 @@ class TileRunner {
   void* const* operands_;
   std::byte** bases_;
   std::byte* reduced_rows_ = nullptr;
-  int64_t first_ = 0;                 // element of the tile
-  int64_t counts_[4] = {1, 1, 1, 1};  // of elements, by extent
+  int64_t first_ = 0;                 // the first element of the tile
+  int64_t counts_[4] = {1, 1, 1, 1};  // number of elements, by extent
 };
 
 size_t thread_memory(const ClusterPlan& plan) { return bases_bytes(plan) + plan.thread_bytes; }
@@ -172,7 +173,7 @@ void run_all_tiles(const ClusterPlan& plan, const KernelCall& call, void* scalar
   const auto work = [&](Tiles& tiles) {
     int64_t grain;
     if (!tiles.next(grain)) return;
-    // The first one has the memory of the state.
+    // The first thread uses the memory of the state.
     const bool is_first = !is_taken.exchange(true, std::memory_order_relaxed);
     const Storage own = is_first ? Storage() : Storage::allocate(thread_memory(plan));
     TileRunner runner(plan, call.operands, scalars, is_first ? memory : own.data());
@@ -187,10 +188,10 @@ void run_all_tiles(const ClusterPlan& plan, const KernelCall& call, void* scalar
   run_tiles(num_grains, num_threads_for_elements(plan.rows * plan.columns), work);
 }
 
-// The rows of one thread.
+// Computes the rows for one thread of a column reduction.
 class RowsOfTiles final : public ComputedRows {
  public:
-  // `memory`: null for memory of its own.
+  // `memory`: null to allocate memory.
   RowsOfTiles(const ClusterPlan& plan, const KernelCall& call, void* scalars, void* memory)
       : own_(memory ? Storage() : Storage::allocate(thread_memory(plan))),
         runner_(plan, call.operands, scalars, memory ? memory : own_.data()) {
@@ -211,7 +212,7 @@ void run_column_reduction(const ClusterPlan& plan, const KernelCall& call, void*
   const ClusterPlan::ColumnReduction& reduction = *plan.column_reduction;
   std::atomic<bool> is_taken{false};
   const auto make_rows = [&]() -> std::unique_ptr<ComputedRows> {
-    // The first one has the memory of the state.
+    // The first thread uses the memory of the state.
     const bool is_first = !is_taken.exchange(true, std::memory_order_relaxed);
     return std::make_unique<RowsOfTiles>(plan, call, scalars, is_first ? memory : nullptr);
   };

@@ -1,4 +1,5 @@
-// Planning clusters: from the equations to steps on registers, to a tile size, to memory.
+// Plans clusters: equations become steps on registers, then the size of tiles is chosen, then
+// registers get memory.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -19,7 +20,7 @@
 namespace farcall::native {
 namespace {
 
-// What the values of one tile may take together, of the 32 KiB or more of a core's first cache.
+// The values of a tile fit in 24 KiB, of the 32 KiB or more of a core's first-level cache.
 constexpr int64_t kTileBytes = int64_t{24} << 10;
 constexpr int64_t kMinTile = 128, kMaxTile = 2048;
 
@@ -32,7 +33,7 @@ class ClusterPlanner {
  public:
   explicit ClusterPlanner(const Program& body) : body_(body), found_(body.variable_types.size()) {}
 
-  // Null where a reduction has no kernel.
+  // Returns null if a reduction has no kernel.
   std::shared_ptr<const ClusterPlan> run() {
     extents_ = extents_of_cluster(body_, domain_);
     for (uint32_t i = 0; i < body_.inputs.size(); ++i) input_number_[body_.inputs[i]] = i;
@@ -76,14 +77,14 @@ class ClusterPlanner {
     drafts_.push_back(std::move(draft));
     return drafts_.back().output;
   }
-  // To where it is wanted.
+  // Adds a step that writes to this register.
   void add_step_to(Draft draft, size_t output) {
     draft.output = output;
     registers_[output].made_by = drafts_.size();
     drafts_.push_back(std::move(draft));
   }
 
-  // The register of an operand, as it is in memory. `extent`: of one that comes from outside.
+  // The register of an operand, in its stored dtype. `extent` is that of an operand from outside.
   size_t operand(Atom atom, Extent extent) {
     if (!atom.is_variable()) {
       const Literal& literal = body_.literals[atom.index];
@@ -110,7 +111,7 @@ class ClusterPlanner {
       made = add_constant(element, width);
     } else if (const auto stored = stored_.find(from);
                stored != stored_.end() && stored->second.wide_dtype == to) {
-      // Rounded where it was computed, instead of stored and loaded.
+      // Rounds the wide value where it was computed, instead of storing and loading it.
       made = add_step(conversion_step(stored->second.wide, rounding_to(stored->second.dtype)),
                       registers_[from].extent, width);
     } else {
@@ -126,7 +127,7 @@ class ClusterPlanner {
             .index = static_cast<uint32_t>(plan_->conversions.size() - 1)};
   }
 
-  // How an element of one extent becomes those of another one.
+  // The kind of step that repeats a value of this extent.
   Kind repetition(Extent from) const {
     return from == Extent::kScalar ? Kind::kFill
            : from == Extent::kRow  ? Kind::kRepeatRows
@@ -134,7 +135,7 @@ class ClusterPlanner {
   }
   size_t repeated(size_t from, Extent to) {
     const Register source = registers_[from];
-    // Constants lie there as often as a tile has elements.
+    // Constants are stored once for each element of a tile.
     if (source.extent == to || source.home == Register::Home::kConstant) return from;
     const auto [found, is_new] = repeated_.try_emplace({from, to}, 0);
     if (!is_new) return found->second;
@@ -176,7 +177,7 @@ class ClusterPlanner {
     }
   }
 
-  // The rows are computed where the reduction reads them; the output is its own.
+  // The reduction requests the rows while it runs, and writes its output itself.
   void add_column_reduction(const Equation& equation) {
     FARCALL_ASSERT(std::ranges::count(body_.outputs, Atom::variable(equation.outputs[0])) == 1);
     const DType from = body_.type_of(equation.inputs[0]).dtype(), dtype = compute_dtype(from);
@@ -190,7 +191,7 @@ class ClusterPlanner {
         .width = static_cast<uint32_t>(byte_width(dtype))};
   }
 
-  // Elements that follow one another are read where they are.
+  // Dense elements are read from the operand directly.
   size_t add_move(const Equation& equation) {
     const uint32_t output = equation.outputs[0], operand = equation.inputs[0].index;
     const ShapeDtype type = body_.variable_types[output];
@@ -246,7 +247,7 @@ class ClusterPlanner {
     return result;
   }
 
-  // What was stored for readers that read it unstored.
+  // Removes, for example, conversions to a narrow dtype that are read only in the wide one.
   void drop_unread_steps() {
     find_last_reads();
     std::vector<Draft> kept;
@@ -259,7 +260,7 @@ class ClusterPlanner {
     drafts_ = std::move(kept);
   }
 
-  // Results are computed where they belong, or copied there in the end.
+  // Results are computed in their memory, or copied there last.
   void add_output(size_t number) {
     const uint32_t variable = body_.outputs[number].index;
     if (plan_->column_reduction && reduced_.result == variable) return add_reduced_rows(number);
@@ -315,7 +316,7 @@ class ClusterPlanner {
     }
   }
 
-  // The bytes that a tile takes for each of its elements.
+  // The number of bytes that a tile needs per element.
   int64_t bytes_per_element() {
     find_last_reads();
     std::vector<int64_t> change(drafts_.size() + 1, 0);
@@ -359,7 +360,7 @@ class ClusterPlanner {
     plan_->num_tiles = ((plan_->rows - 1) / plan_->tile_rows + 1) * plan_->parts;
   }
 
-  // Several rows at a time where the reduction reads whole ones.
+  // Tiles have several rows if the reduction reads whole rows.
   void choose_tiles_of_columns(int64_t tile) {
     constexpr int64_t kMostRows = 32;
     ClusterPlan::ColumnReduction& reduction = *plan_->column_reduction;
@@ -378,7 +379,7 @@ class ClusterPlanner {
     if (draft.kind == Kind::kFill) return Phase::kPerThread;
     const bool is_of_columns = draft.kind == Kind::kRepeatColumns;
     if (is_of_columns && plan_->tile_rows == 1) {
-      // One row is as it lies.
+      // A single row need not be repeated.
       output.same_as = draft.inputs[0];
       draft.is_left_out = true;
     }
@@ -412,7 +413,7 @@ class ClusterPlanner {
   void place_registers() {
     Arena arena;
     size_t scalars = 0;
-    // What lasts for the whole run lies apart from what tiles write again and again.
+    // Values that last for the whole run are kept apart from those that each tile overwrites.
     for (const Draft& draft : drafts_) {
       Register& made = registers_[draft.output];
       if (made.home != Register::Home::kScratch || made.same_as) continue;
@@ -443,7 +444,7 @@ class ClusterPlanner {
            drafts_[each.made_by].phase == Phase::kPerTile;
   }
 
-  // A loop may write over an operand that it reads last.
+  // A loop may overwrite an operand that is read for the last time.
   void place_output(Arena& arena, size_t step) {
     const Draft& draft = drafts_[step];
     Register& made = registers_[draft.output];
@@ -503,8 +504,8 @@ class ClusterPlanner {
     }
   }
 
-  // An output may lie in the memory of an input that has as many elements of as many bytes and that
-  // no step reads after the output is written.
+  // An output may use the memory of an input with the same number of elements of the same width, if
+  // no step reads the input after the output is written.
   void find_in_place() {
     const auto num_inputs = static_cast<uint32_t>(body_.inputs.size());
     const auto order = [&](size_t step) { return std::pair(drafts_[step].phase, step); };
@@ -538,7 +539,7 @@ class ClusterPlanner {
     }
   }
 
-  // Floats of 16 bits are widened once for all that read them.
+  // 16-bit floats are widened once for all readers.
   DType reduced_dtype(const Equation& equation) const {
     const DType dtype = body_.type_of(equation.inputs[0]).dtype();
     const bool is_half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
@@ -566,7 +567,7 @@ class ClusterPlanner {
   std::shared_ptr<ClusterPlan> plan_ = std::make_shared<ClusterPlan>();
   Domain domain_;
   std::vector<std::optional<Extent>> extents_;  // by variable
-  std::vector<size_t> found_;                   // registers, by variable
+  std::vector<size_t> found_;                   // register, by variable
   std::map<uint32_t, uint32_t> input_number_;
   std::vector<Register> registers_;
   std::vector<Draft> drafts_;
@@ -574,14 +575,14 @@ class ClusterPlanner {
   std::map<std::pair<uint32_t, Extent>, size_t> from_outside_;
   std::map<std::pair<size_t, DType>, size_t> converted_;
   std::map<std::pair<size_t, Extent>, size_t> repeated_;
-  // Of narrow floats, by their register: what they were rounded from.
+  // For each register of narrow floats: the wide value that was rounded.
   struct Stored {
     size_t wide;
     DType wide_dtype, dtype;
   };
   std::map<size_t, Stored> stored_;
   std::vector<const Equation*> reductions_;
-  struct Reduced {    // by plan_->column_reduction
+  struct Reduced {    // for plan_->column_reduction
     size_t rows = 0;  // register
     DType dtype = DType::kInvalid;
     uint32_t result = 0;  // variable

@@ -1,4 +1,4 @@
-// What the planner of a cluster works on before memory is given out: steps between registers.
+// Data of the planner before memory is assigned: steps on registers.
 #pragma once
 
 #include <algorithm>
@@ -16,24 +16,25 @@ namespace farcall::native {
 
 inline constexpr size_t kNoStep = SIZE_MAX;
 
-// Where a tile's part of a value is.
+// The location of a tile's part of a value.
 struct TileRegister {
   enum class Home : uint8_t { kBase, kConstant, kScratch };
   Home home = Home::kScratch;
-  uint32_t index = 0;  // of the base or constant
+  uint32_t index = 0;  // of the base or the constant
   Extent extent = Extent::kFull;
   uint32_t width = 0;
   size_t made_by = kNoStep, last_read = kNoStep;  // steps
-  std::optional<size_t> same_as;                  // the register whose memory it is
-  uint32_t offset = 0;                            // kScratch
+  std::optional<size_t> same_as;                  // the register whose memory it shares
+  uint32_t offset = 0;                            // for kScratch
 };
 
 enum class TilePhase : uint8_t { kOnce, kPerThread, kPerTile };
 
-// Elements that every tile reads, each once, and repeated as often as a tile has elements.
+// Constants that all tiles read. Equal constants are stored once, repeated for each element of a
+// tile.
 class TileConstants {
  public:
-  // The number of the constant.
+  // Returns the index of the constant.
   uint32_t add(const void* element, uint32_t width) {
     const std::string bytes(static_cast<const char*>(element), width);
     const auto found = std::ranges::find(elements_, bytes);
@@ -42,14 +43,14 @@ class TileConstants {
     return static_cast<uint32_t>(elements_.size() - 1);
   }
   const std::string& element(uint32_t number) const { return elements_[number]; }
-  // Of one element of each.
+  // The total size of all constants, without repetition.
   int64_t nbytes() const {
     int64_t sum = 0;
     for (const std::string& element : elements_) sum += std::ssize(element);
     return sum;
   }
 
-  // The memory of all, `count` times each.
+  // Allocates all constants, each repeated `count` times.
   Storage place(int64_t count) {
     size_t size = 0;
     for (const std::string& element : elements_) {

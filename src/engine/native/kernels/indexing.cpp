@@ -1,4 +1,4 @@
-// Kernels that read and write parts of arrays at computed places, and pad.
+// Kernels that read and write parts of arrays at computed positions, and pad.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -32,7 +32,7 @@ std::vector<int64_t> dense_strides(std::span<const int64_t> shape) {
 struct PartPlan {
   StridedCopy copy;
   IndexLoad load = nullptr;
-  std::vector<int64_t> limits, strides;  // of the starts; strides in bytes
+  std::vector<int64_t> limits, strides;  // of the start indices; strides in bytes
   size_t nbytes = 0;                     // of the whole array
 
   int64_t offset(void* const* starts) const {
@@ -69,7 +69,7 @@ void run_dynamic_slice(const KernelCall& call) {
 
 Kernel make_dynamic_slice(Types inputs, Types outputs, const Params*) {
   if (outputs[0].is_token()) return {};
-  // Nothing may be read where there is nothing, not even an address.
+  // An empty slice must not compute an address outside of its operand.
   auto plan = std::make_shared<PartPlan>(
       make_part(inputs[0], outputs[0], inputs.subspan(1), /*is_update=*/false));
   if (outputs[0].size() == 0) std::ranges::fill(plan->strides, 0);
@@ -120,19 +120,19 @@ Kernel make_pad(Types inputs, Types outputs, const Params* params) {
   const auto source = dense_strides(from.shape());
   auto target = dense_strides(to.shape());
   auto plan = std::make_shared<PadPlan>();
-  Shape kept;  // of each dimension, the elements that lie inside the result
+  Shape kept;  // by dimension: the number of elements inside the result
   int64_t num_kept = 1;
   for (size_t i = 0; i < config.size(); ++i) {
     const int64_t step = config[i].interior + 1, low = config[i].low;
     const int64_t first = low < 0 ? -low / step + (-low % step != 0 ? 1 : 0) : 0;
-    const int64_t room = to.shape()[i] - 1 - low;  // the last place, counted from element 0
+    const int64_t room = to.shape()[i] - 1 - low;  // last position, relative to element 0
     const int64_t last = room < 0 ? -1 : std::min(from.shape()[i] - 1, room / step);
     kept.push_back(std::max<int64_t>(0, last - first + 1));
     num_kept *= kept.back();
     if (kept.back() == 0) continue;
     plan->source_offset += first * source[i] * width;
     plan->target_offset += (low + first * step) * target[i] * width;
-    // Of one element the step does not matter, and need not fit.
+    // With a single element the step is unused, and may exceed the result.
     if (kept.back() > 1) target[i] *= step;
   }
   if (num_kept == 0) plan->source_offset = plan->target_offset = 0;
@@ -149,7 +149,8 @@ struct alignas(16) Element {
   std::byte bytes[16] = {};
 };
 
-// Takes elements that lie on a line; those outside are `fill_value` unless indices are clipped.
+// Gathers windows on a line (Windows::Line). Elements out of bounds become `fill_value`, unless
+// `clips`.
 using TakeLoop = void (*)(const void* indices, const void* operand, void* output, int64_t count,
                           Windows::Line line, bool clips, const void* fill_value);
 
@@ -174,7 +175,7 @@ void take_loop(const void* indices, const void* operand, void* output, int64_t c
   line.stride == 1 ? take(std::integral_constant<int64_t, 1>()) : take(line.stride);
 }
 
-// Of the widths and indices that are the most usual; null for others.
+// Covers the most common widths and index dtypes; null for others.
 TakeLoop find_take_loop(DType indices, size_t width) {
   const auto of_index = [&]<class Index>(Index) -> TakeLoop {
     if (width == 4) return best_loop<take_loop<Index, uint32_t>>();
@@ -190,11 +191,11 @@ struct GatherPlan {
   StridedCopy copy, fill;  // of one window
   Element fill_value;
   size_t width, index_width;
-  TakeLoop take = nullptr;  // where windows are a line
+  TakeLoop take = nullptr;  // if the windows are on a line
 };
 
 void run_take(const GatherPlan& plan, const KernelCall& call) {
-  constexpr int64_t kTaken = 4096;  // at a time
+  constexpr int64_t kTaken = 4096;  // elements per tile
   const int64_t count = plan.windows.count();
   const auto* indices = static_cast<const std::byte*>(call.operands[1]);
   auto* output = static_cast<std::byte*>(call.operands[2]);
@@ -209,7 +210,7 @@ void run_take(const GatherPlan& plan, const KernelCall& call) {
   });
 }
 
-// One element of each window.
+// Gathers windows of one element.
 template <class T>
 void gather_elements(const GatherPlan& plan, const KernelCall& call) {
   const auto* operand = static_cast<const T*>(call.operands[0]);
@@ -233,7 +234,7 @@ void run_gather(const KernelCall& call) {
     return visit_width(static_cast<int64_t>(plan.width),
                        [&]<class T>(T) { gather_elements<T>(plan, call); });
   }
-  constexpr int64_t kAhead = 8;  // windows that are fetched before they are copied
+  constexpr int64_t kAhead = 8;  // the prefetch distance, in windows
   const auto width = static_cast<int64_t>(plan.width);
   const auto dense = static_cast<size_t>(plan.copy.dense_bytes());
   const auto* operand = static_cast<const std::byte*>(call.operands[0]);
@@ -256,7 +257,8 @@ void run_gather(const KernelCall& call) {
                     });
 }
 
-// NaN, the lowest signed and the highest unsigned integer, True; keys of the highest words.
+// NaN for floats, the lowest signed and the highest unsigned integer, True, the highest words for
+// keys.
 Element default_fill(DType dtype) {
   Element element;
   const auto from = [&]<class T>(T value) {

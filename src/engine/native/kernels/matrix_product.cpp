@@ -22,7 +22,7 @@ namespace {
 
 // The fixed cost of a product, in operations.
 constexpr int64_t kCallCost = 64;
-// What is done at once on one thread.
+// A product of at most this cost runs on one thread at once.
 constexpr int64_t kBriefCost = int64_t{1} << 20;
 
 // Multiplies one product of the batch after the other.
@@ -121,7 +121,7 @@ class Buffer {
   Storage storage_;
 };
 
-// One small product, without the divisions that find its tiles.
+// A small product. Skips the computation of tile sizes.
 template <class T>
 void multiply_brief(const Product& p) {
   run_tiles(1, 1, [&p](Tiles& tiles) {

@@ -21,9 +21,9 @@ namespace farcall::native {
 // This many products are summed in registers before the sum is added to the result. It is the same
 // for every instruction set, because it affects the result's bits.
 inline constexpr int64_t kDepth = 256;
-// The sums of one row of A times a matrix, which are added in pairs in the end.
+// The number of partial sums for one row of A times a matrix. They are added in pairs at the end.
 inline constexpr int64_t kRowSums = 4;
-// The sums of multiply_dense_columns, which are added in pairs in the end.
+// The bytes of partial sums in multiply_dense_columns. They are added in pairs at the end.
 inline constexpr int64_t kLaneBytes = 256;
 
 }  // namespace farcall::native
@@ -325,8 +325,8 @@ void multiply_any(const Product& tile, T* buffer, Tiles& tiles) {
   }
 }
 
-// One row of A times vectors of B, of which the last one may be partial. Products are summed in
-// kRowSums sums by turns, for each addition waits for the last one of its sum.
+// One row of A times vectors of B; the last vector may be partial. Uses kRowSums partial sums in
+// turn, because each addition must wait for the previous one to the same sum.
 template <int64_t kNumVectors, bool kIsPartial, class T>
 HWY_INLINE void multiply_row_block(Rows<T> a, Columns<T> b, int64_t depth, Result<T> result) {
   const hn::ScalableTag<T> d;
@@ -393,7 +393,7 @@ void multiply_row(const Product& tile, T* buffer, Tiles& tiles) {
   if (tile.b.column_stride != 1) return multiply_any(tile, buffer, tiles);
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  constexpr int64_t kWide = kRows / 2;  // vectors, as there are registers for the sums
+  constexpr int64_t kWide = kRows / 2;  // vectors whose sums fit in the registers
   const Matrix &a = tile.a, &b = tile.b;
   auto* const c = static_cast<T*>(tile.c);
   for (int64_t first = 0; first < tile.k; first += kDepth) {

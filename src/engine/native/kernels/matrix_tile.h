@@ -1,9 +1,9 @@
-// Products of float32 and float64 matrices on one thread: code for each instruction set, of which
-// the best that the processor supports is used.
+// Products of float32 and float64 matrices on one thread. Compiled for each instruction set; the
+// best one that the processor supports is used.
 //
-// An element of a result is a sum of fused multiply-adds whose order depends on the inner size, and
-// on whether A is one row: its bits are the same in every tile and for every instruction set that
-// has such an operation.
+// An element of a result is a sum of fused multiply-adds in an order that depends only on the inner
+// size and on whether A is a single row. Its bits are the same in every tile and for every
+// instruction set with fused multiply-add.
 #pragma once
 
 #include <cstdint>

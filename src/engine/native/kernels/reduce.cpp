@@ -20,19 +20,19 @@ namespace {
 
 using Types = std::span<const ShapeDtype>;
 
-// Rows that are added one after the other. Longer sums are halved again and again, so that rounding
-// errors grow with the logarithm of the length.
+// Up to this many rows are added sequentially. Longer sums are split in halves recursively, so that
+// rounding errors grow with the logarithm of the length.
 constexpr int64_t kSequentialRows = 32;
-// Elements of a run that are added before such a sum is merged with others.
+// Up to this many elements of a run are added before the sum is merged with others.
 constexpr int64_t kSequentialElements = 4096;
-// The bytes of accumulators that are worked on at a time.
+// The bytes of accumulators that are processed at a time.
 constexpr size_t kAccumulatorBytes = 8192;
-// Elements of a tile, where there are enough for several threads.
+// The elements of a tile, if there are enough for several threads.
 constexpr int64_t kTileElements = 32768;
 constexpr int64_t kLeastColumns = 1024;
-// What an element costs in the units of run_tiles, so that a tile is worth a thread.
+// The cost of an element in the units of run_tiles, chosen so that a tile is worth a thread.
 constexpr int64_t kElementCost = kThreadCost / kTileElements;
-// A single tile of many elements is cut into so many parts at the most.
+// The maximum number of parts into which a single large tile is divided.
 constexpr int64_t kMostParts = 64;
 
 // ---- operations
@@ -75,18 +75,18 @@ struct alignas(16) Element {
   }
 };
 
-// The loops of one operation on one type. Accumulators start as the identity.
+// The loops of one operation on one type. Accumulators start with the identity.
 struct Reducer {
-  // All of x into one accumulator, or x[i] into the accumulator i.
+  // reduce_run combines all of x into one accumulator, reduce_row x[i] into accumulator i.
   void (*reduce_run)(const void* x, int64_t size, void* accumulator, const Element& identity);
   void (*reduce_row)(const void* x, int64_t size, void* accumulators, const Element& identity);
-  // The same of four rows, which are combined first.
+  // Same as reduce_row for four rows, which are combined first.
   void (*reduce_four_rows)(const void* const* rows, int64_t size, void* accumulators);
   void (*merge)(const void* others, int64_t size, void* accumulators);
   void (*finish)(const void* accumulators, int64_t size, void* results);
   size_t accumulator_width = 0;
   DType result = DType::kInvalid;
-  // The accumulator that holds one element.
+  // The accumulator for a single element.
   Element (*accumulator_of)(const Element& value);
 };
 
@@ -94,10 +94,10 @@ template <class Op, class T>
 struct Loops {
   using A = typename Op::template Accumulator<T>;
 
-  // Neighbouring pieces are combined first, as digits of a binary counter.
+  // Merges neighbouring pieces in the order of a binary counter, that is in a balanced tree.
   static A reduce(const T* x, int64_t size, A identity) {
     if constexpr (std::is_same_v<Op, Sum> && std::is_same_v<T, float>) {
-      // In double, so that a long run need not be halved.
+      // Summing in double makes the splitting of long runs unnecessary.
       if (size >= kLanes) return sum_floats(x, size, identity);
     }
     if (size <= kSequentialElements) return reduce_lanes<Op, A>(x, size, identity);
@@ -175,7 +175,7 @@ Reducer reducer_of(DType compute) {
 // ---- walking
 
 struct Walk {
-  int64_t size = 1, stride = 0;  // in elements of the operand
+  int64_t size = 1, stride = 0;  // stride in elements of the operand
 };
 
 }  // namespace
@@ -183,13 +183,13 @@ struct Walk {
 struct ReducePlan {
   Reducer reducer;
   Element identity;
-  DType computed = DType::kInvalid;  // what is loaded
+  DType computed = DType::kInvalid;  // the dtype after loading
   Conversion load, store;
-  std::vector<Walk> kept, reduced;  // but the innermost one
+  std::vector<Walk> kept, reduced;  // without the innermost dimension
   int64_t num_kept = 1, num_reduced = 1;
   int64_t inner = 1;
   bool is_inner_reduced = false;
-  // Results of a tile, all of one run of columns, and how many there are.
+  // The number of results in a tile, which are all in one run of columns, and the number of tiles.
   int64_t tile_size = 1, num_tiles = 1;
   int64_t num_parts = 1;  // of each tile
   int64_t num_elements = 0;
@@ -197,7 +197,7 @@ struct ReducePlan {
 
 namespace {
 
-// What a thread reads: memory, or rows that are computed, so many at a time.
+// The input of a thread: memory, or computed rows, which are requested `rows_at_once` at a time.
 struct Operand {
   const std::byte* memory = nullptr;
   std::unique_ptr<ComputedRows> rows;
@@ -217,11 +217,11 @@ int64_t offset_of(std::span<const Walk> walks, int64_t index) {
   return offset;
 }
 
-// One run, or one row, of `size` elements into the accumulators.
+// Reduces one run or one row of `size` elements into the accumulators.
 void reduce_piece(const ReducePlan& plan, const std::byte* x, int64_t size, void* accumulators) {
   const auto loop = plan.is_inner_reduced ? plan.reducer.reduce_run : plan.reducer.reduce_row;
   if (plan.load.is_copy()) return loop(x, size, accumulators, plan.identity);
-  alignas(64) std::byte block[kBlock * 4];  // what is converted becomes float32 or smaller
+  alignas(64) std::byte block[kBlock * 4];  // converted elements have at most four bytes
   for (int64_t start = 0; start < size; start += kBlock) {
     const int64_t count = std::min(size - start, kBlock);
     plan.load.run(x + static_cast<size_t>(start) * plan.load.source_width, block, count);
@@ -236,7 +236,7 @@ void set_identity(const ReducePlan& plan, Accumulators& accumulators, int64_t co
   fill_elements(accumulators.bytes, &plan.identity, plan.reducer.accumulator_width, count);
 }
 
-// Rows that are computed, from `column` on.
+// Reduces the computed rows [first, last), in columns from `column` on.
 void reduce_computed(const ReducePlan& plan, const Operand& operand, int64_t column, int64_t size,
                      int64_t first, int64_t last, void* accumulators) {
   const size_t row_bytes = static_cast<size_t>(size) * byte_width(plan.computed);
@@ -253,8 +253,8 @@ void reduce_computed(const ReducePlan& plan, const Operand& operand, int64_t col
   }
 }
 
-// The reduced indices from `first` to `last`, for `count` results that `size` elements of each
-// index go into, the first of which lies at `offset`.
+// Reduces the indices [first, last) of the reduced dimensions into `count` results. Each index has
+// `size` elements; those of index 0 start at `offset`.
 void reduce_range(const ReducePlan& plan, const Operand& operand, int64_t offset, int64_t size,
                   int64_t count, int64_t first, int64_t last, void* accumulators, Tiles& tiles) {
   if (last - first <= kSequentialRows) {
@@ -292,7 +292,7 @@ void finish(const ReducePlan& plan, const Accumulators& accumulators, int64_t co
   plan.store.run(results.bytes, output, count);
 }
 
-// Where a tile lies: its first result, how many there are, and how far its operand is.
+// The position of a tile: its first result, the number of results, and the offset of its operand.
 struct TileRange {
   int64_t first, count, offset;
 };
@@ -307,7 +307,7 @@ TileRange tile_range(const ReducePlan& plan, int64_t tile) {
           offset_of(plan.kept, row) + start};
 }
 
-// One part of a tile, of what is reduced: a part of the rows, or of the run if there is only one.
+// Reduces one part of a tile: some of the rows, or, if there is a single run, a part of it.
 void reduce_part(const ReducePlan& plan, const Operand& operand, int64_t tile, int64_t part,
                  Accumulators& accumulators, Tiles& tiles) {
   const auto at = [&](int64_t size, int64_t index) { return size * index / plan.num_parts; };
@@ -337,7 +337,7 @@ void finish_tile(const ReducePlan& plan, int64_t tile, const Accumulators& accum
          output + range.first * static_cast<int64_t>(plan.store.target_width));
 }
 
-// Parts are reduced on their own and merged in pairs. `begin` gives a thread its operand.
+// Parts are reduced independently and merged in pairs. `begin` returns the operand for a thread.
 template <class Begin>
 void run_plan(const ReducePlan& plan, const Begin& begin, std::byte* output) {
   const auto num_parts = static_cast<size_t>(plan.num_tiles * plan.num_parts);
@@ -379,7 +379,7 @@ void run_reduce(const KernelCall& call) {
 
 // ---- planning
 
-// Neighbouring dimensions that are both kept, or both reduced, are walked as one.
+// Adjacent dimensions that are both kept or both reduced are merged.
 void plan_walks(ReducePlan& plan, std::span<const int64_t> shape, std::span<const int64_t> axes) {
   struct Group {
     Walk walk;
@@ -408,7 +408,7 @@ void plan_walks(ReducePlan& plan, std::span<const int64_t> shape, std::span<cons
   }
 }
 
-// Tiles follow from the shape alone, as they are seen in the order of additions.
+// Tiles depend on the shape only, because they determine the order of additions and so the bits.
 void plan_tiles(ReducePlan& plan) {
   const auto most = static_cast<int64_t>(kAccumulatorBytes / plan.reducer.accumulator_width);
   const int64_t reduced = plan.num_reduced * (plan.is_inner_reduced ? plan.inner : 1);
@@ -430,7 +430,7 @@ void plan_tiles(ReducePlan& plan) {
   plan.num_parts = std::max<int64_t>(most_parts, 1);
 }
 
-// The lowest and the highest value of a real dtype, as the dtype computed in.
+// The lowest and the highest value of a real dtype, in the compute dtype.
 struct Extremes {
   Element lowest, highest;
 };
@@ -439,7 +439,7 @@ Extremes narrow_extremes(DType dtype) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   float lowest = -kInfinity, highest = kInfinity;
   if (byte_width(dtype) == 1) {
-    // Some have no infinities, and one has no negative values.
+    // Some 8-bit dtypes have no infinities, and one has no negative values.
     std::swap(lowest, highest);
     for (int bits = 0; bits < 1 << dtype_info(dtype).bits; ++bits) {
       const auto byte = static_cast<uint8_t>(bits);
@@ -475,7 +475,7 @@ Extremes extremes(DType dtype) {
 
 enum class Identity : uint8_t { kZero, kOne, kLowest, kHighest, kAllBits };
 
-// As an element of the dtype computed in.
+// The identity as an element of the compute dtype.
 Element identity_value(Identity identity, DType dtype) {
   Element result;
   if (identity == Identity::kLowest) return extremes(dtype).lowest;
@@ -490,7 +490,7 @@ Element identity_value(Identity identity, DType dtype) {
 
 using PlanPtr = std::shared_ptr<const ReducePlan>;
 
-// Null where there are no loops for the dtype.
+// Returns null if the dtype has no loops.
 PlanPtr make_plan(ShapeDtype from, ShapeDtype to, std::span<const int64_t> axes,
                   const Reducer& reducer, Identity identity) {
   if (!reducer.finish) return nullptr;
@@ -514,7 +514,7 @@ PlanPtr plan_of(ShapeDtype from, ShapeDtype to, std::span<const int64_t> axes) {
   return make_plan(from, to, axes, reducer_of<Op>(compute_dtype(from.dtype())), identity);
 }
 
-// On bools a sum is "or" and a product "and".
+// For bools the sum is "or" and the product is "and".
 template <class Op, Identity identity, class BoolOp, Identity bool_identity>
 PlanPtr plan_of_arithmetic(ShapeDtype from, ShapeDtype to, std::span<const int64_t> axes) {
   return from.dtype() == DType::kBool ? plan_of<BoolOp, bool_identity>(from, to, axes)

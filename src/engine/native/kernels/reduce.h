@@ -1,5 +1,5 @@
-// Reductions of the columns of rows that are computed on the way, by the loops and in the order of
-// the kernels "reduce_sum" and so on, so that the bits are the same.
+// Column reductions of rows that are computed on demand. They use the loops and the order of the
+// kernels "reduce_sum" etc., so that the bits are the same.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace farcall::native {
 
-// Computes rows of an operand.
+// Computes rows of an operand on demand.
 class ComputedRows {
  public:
   virtual ~ComputedRows() = default;
-  // Elements [column, column + num_columns) of each of the rows [row, row + num_rows), one row
-  // after the other, of the dtype computed in. They stay until the next call.
+  // Returns elements [column, column + num_columns) of the rows [row, row + num_rows), in row-major
+  // order and in the compute dtype. They are valid until the next call.
   virtual const void* compute(int64_t row, int64_t num_rows, int64_t column,
                               int64_t num_columns) = 0;
 };
@@ -25,16 +25,16 @@ struct ReducePlan;
 
 class ColumnReduction {
  public:
-  // Of `rows` by `columns` elements of one dtype to `columns` of another. No plan where there is no
-  // kernel for these.
+  // A reduction of `rows` x `columns` elements of dtype `from` to `columns` elements of dtype `to`.
+  // is_valid() is false if there is no kernel for it.
   ColumnReduction(std::string_view primitive, DType from, DType to, int64_t rows, int64_t columns);
 
   bool is_valid() const { return plan_ != nullptr; }
-  // As many columns are asked for at a time, or less in the end.
+  // The number of columns that are requested at a time; the last request may have fewer.
   int64_t columns_at_once() const;
 
-  // Reduces all rows into `result`, `rows_at_once` at a time, a multiple of four; on several
-  // threads, each of which makes its own ComputedRows. Every element is computed once.
+  // Reduces all rows into `result`. Requests `rows_at_once` rows at a time, a multiple of four.
+  // Uses several threads; each has its own ComputedRows. Every element is computed once.
   void run(void* result, int64_t rows_at_once,
            const std::function<std::unique_ptr<ComputedRows>()>& make_rows) const;
 

@@ -1,4 +1,4 @@
-// scatter and its relatives, which combine updates with what they meet.
+// scatter and its variants, which combine updates with existing elements.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -39,7 +39,7 @@ Windows make_windows(Types inputs, const ScatterParams& p) {
   return Windows(numbers, inputs[0], inputs[1], inputs[2], sizes, mode);
 }
 
-// The result begins as the operand, unless it lies there already.
+// Copies the operand to the result, unless they share memory.
 std::byte* begin_output(const KernelCall& call, size_t nbytes) {
   if (call.operands[3] != call.operands[0] && nbytes > 0) {
     std::memcpy(call.operands[3], call.operands[0], nbytes);
@@ -51,11 +51,11 @@ std::byte* begin_output(const KernelCall& call, size_t nbytes) {
 
 struct ReplacePlan {
   Windows windows;
-  StridedCopy copy;  // of one window
+  StridedCopy copy;  // for one window
   size_t width, nbytes;
 };
 
-// One element of each window.
+// Scatters windows of one element.
 template <class T>
 void replace_elements(const ReplacePlan& plan, const KernelCall& call) {
   const auto* updates = static_cast<const T*>(call.operands[2]);
@@ -102,18 +102,18 @@ Kernel make_replace(Types inputs, Types, const Params* params) {
 
 // ---- combining
 
-// A run of elements, `step` bytes apart.
+// Elements that are `step` bytes apart.
 struct Run {
   std::byte* data;
   int64_t step;
 };
-// target[i] = op(target[i], updates[i]); of dense runs, and of one element of each window.
+// target[i] = op(target[i], updates[i]), for strided runs, dense runs, and windows of one element.
 struct CombineLoops {
   void (*any)(Run target, Run updates, int64_t size) = nullptr;
   void (*dense)(void* target, const void* updates, int64_t size) = nullptr;
   void (*elements)(void* target, const void* updates, const WindowOffsets& offsets,
                    int64_t count) = nullptr;
-  // The same of elements on a line, where the dtype of the indices has such loops.
+  // Same for windows on a line (Windows::Line); null if the index dtype has no such loop.
   void (*line)(void* target, const void* updates, const void* indices, int64_t count,
                Windows::Line line, bool clips) = nullptr;
 };
@@ -177,19 +177,19 @@ CombineLoops combine_loops(DType dtype, DType indices) {
 struct CombinePlan {
   Windows windows;
   CombineLoops loops;
-  Conversion widen, narrow;  // to the type that is computed in, and back
+  Conversion widen, narrow;  // to the compute type and back
   size_t nbytes, index_width;
-  // The window as runs along its last dimension, and the others.
+  // The window is split into runs along its last dimension; `outer` has the other dimensions.
   int64_t run_size = 1, run_target_step = 0, run_update_step = 0;  // bytes
   struct Dimension {
     int64_t size, target, update;  // strides in bytes
   };
   std::vector<Dimension> outer;
-  // Of many updates of single elements, which are few: how many are worked on side by side.
+  // The number of parts that are summed concurrently, if there are many updates of few elements.
   int64_t num_parts = 1;
   std::array<std::byte, kMaxComputeWidth> identity{};
 
-  // Updates [first, last) of single elements, whose loops there are.
+  // Applies updates [first, last) for windows of one element. Requires loops for them.
   void run_elements(const KernelCall& call, void* target, int64_t first, int64_t last,
                     Tiles& tiles) const;
   void run_once(Run target, Run updates, int64_t size) const;
@@ -202,7 +202,7 @@ void pack(Run from, std::byte* to, size_t width, int64_t size) {
   }
 }
 
-// Elements that are stored in another type than they are computed in go through buffers.
+// If the stored type differs from the compute type, elements are converted through buffers.
 void CombinePlan::run_once(Run target, Run updates, int64_t size) const {
   const size_t width = widen.source_width;
   if (widen.is_copy()) {
@@ -270,7 +270,7 @@ void CombinePlan::run_elements(const KernelCall& call, void* target, int64_t fir
   }
 }
 
-// Each part of the updates adds to sums of its own, but the first, which adds to the result.
+// The first part of the updates is added to the result directly, every other part to separate sums.
 void run_in_parts(const CombinePlan& plan, const KernelCall& call, std::byte* output) {
   const auto target = [&](int64_t part) {
     auto* const others = static_cast<std::byte*>(call.scratch);
@@ -313,7 +313,7 @@ void run_combine(const KernelCall& call) {
       });
 }
 
-// Parts follow from the sizes alone, as they are seen in the order of additions.
+// Parts depend on the sizes only, because they determine the order of additions and so the bits.
 int64_t num_parts_of(const CombinePlan& plan, DType dtype) {
   constexpr int64_t kLeastUpdates = int64_t{1} << 17, kMostParts = 8, kUpdatesOfElement = 16;
   const bool is_real = is_integer(dtype) || is_floating(dtype);
@@ -341,7 +341,7 @@ Kernel make_combine(Types inputs, Types, const Params* params) {
     if (windows.shape()[i] == 1) continue;
     const CombinePlan::Dimension next = {windows.shape()[i], windows.operand_strides()[i] * width,
                                          windows.all_strides()[i] * width};
-    // Two dimensions of which the one continues the other are one.
+    // Merges two dimensions if one continues the other.
     if (!plan->outer.empty() && plan->outer.back().target == next.size * next.target &&
         plan->outer.back().update == next.size * next.update) {
       plan->outer.back() = {plan->outer.back().size * next.size, next.target, next.update};
@@ -359,7 +359,7 @@ Kernel make_combine(Types inputs, Types, const Params* params) {
   if constexpr (std::is_same_v<Op, Sum>) {
     plan->num_parts = num_parts_of(*plan, dtype);
     scratch_bytes = static_cast<size_t>(plan->num_parts - 1) * plan->nbytes;
-    // To which nothing is added that is not kept: with a sign where there is one.
+    // The identity of addition: -0.0 for floats, because x + -0.0 keeps the sign of zero.
     const double zero = is_integer(computed) ? 0.0 : -0.0;
     make_conversion(DType::kFloat64, computed).run(&zero, plan->identity.data(), 1);
   }

@@ -1,5 +1,6 @@
-// Trigonometric functions of vectors and their inverses. Large angles are left to with_scalar(), of
-// vector_loops-inl.h, which is included before, or of the vectors' own namespace.
+// Trigonometric functions of vectors and their inverses. Large angles are computed by
+// with_scalar(), which is defined in vector_loops-inl.h (included before) or in the namespace of
+// the vectors.
 #if defined(FARCALL_VECTOR_TRIG_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef FARCALL_VECTOR_TRIG_INL_H
 #undef FARCALL_VECTOR_TRIG_INL_H

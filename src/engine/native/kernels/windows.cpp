@@ -21,7 +21,7 @@ int64_t load(const void* indices, int64_t i) {
   return static_cast<int64_t>(value);
 }
 
-// Calls visit with a value of the type that an integer dtype is stored in.
+// Calls `visit` with a value of the type that stores an integer dtype.
 template <class Visit>
 auto visit_stored(DType dtype, Visit visit) {
   const size_t width = byte_width(dtype);
@@ -37,10 +37,10 @@ auto visit_stored(DType dtype, Visit visit) {
                       : visit(int64_t());
 }
 
-// What a start outside is worth: less than nothing, whatever the other components are worth.
+// The offset for a start out of bounds. The total stays negative whatever the other components add.
 constexpr int64_t kOutside = -(int64_t{1} << 57);
 
-// first, first + step, ...
+// Writes first, first + step, ….
 void count_up(int64_t first, int64_t step, int64_t count, int64_t* to) {
   for (int64_t i = 0; i < count; ++i, first += step) to[i] = first;
 }
@@ -115,7 +115,7 @@ void Windows::add_number(Number next) {
   if (next.size == 1) return;
   if (!numbers_.empty()) {
     Number& last = numbers_.back();
-    // Two dimensions of which the one continues the other are one.
+    // Merges two dimensions if one continues the other.
     if (last.all_stride == next.size * next.all_stride &&
         last.operand_stride == next.size * next.operand_stride) {
       last = {last.size * next.size, next.all_stride, next.operand_stride};
@@ -128,7 +128,7 @@ void Windows::add_number(Number next) {
 void Windows::find(const void* indices, int64_t first, int64_t count,
                    WindowOffsets& offsets) const {
   static const auto count_run = best_loop<count_up>();
-  // Runs along the last number.
+  // Processes runs along the last dimension.
   const Number last = numbers_.empty() ? Number{1, 0, 0} : numbers_.back();
   for (int64_t i = 0; i < count;) {
     int64_t operand = 0, all = 0;

@@ -1,5 +1,5 @@
-// The windows of gather and scatter: where each lies in the operand, and in the array that has all
-// of them one beside the other.
+// The windows of gather and scatter: their positions in the operand, and in the array that holds
+// all windows side by side.
 #pragma once
 
 #include <algorithm>
@@ -17,26 +17,26 @@
 
 namespace farcall::native {
 
-// Reads element i of an array of integers. Values beyond int64 become its largest.
+// Reads element i of an integer array. Values beyond int64 become the maximum of int64.
 using IndexLoad = int64_t (*)(const void* indices, int64_t i);
 IndexLoad index_load(DType dtype);
 
-// Where some windows begin, in elements.
+// The start offsets of some windows, in elements.
 struct WindowOffsets {
   static constexpr int64_t kSize = 256;
-  int64_t operand[kSize];  // negative: the window lies outside and is left out
+  int64_t operand[kSize];  // negative: the window is out of bounds and is skipped
   int64_t all[kSize];
 };
 
-// Worked out once; finding windows allocates nothing and may happen on several threads at a time.
+// Immutable after construction: thread-safe. Finding windows does not allocate.
 class Windows {
  public:
-  // `sizes` are those of a window, for every dimension of the operand; `all` has the windows, their
-  // dimensions at offset_dims.
+  // `sizes` is the shape of a window, for every dimension of the operand. `all` is the type of the
+  // array that holds all windows; offset_dims are their dimensions in it.
   Windows(const GatherDimensionNumbers& numbers, ShapeDtype operand, ShapeDtype indices,
           ShapeDtype all, std::span<const int64_t> sizes, GatherScatterMode mode);
 
-  // The window without the dimensions that it leaves out, and its strides in elements.
+  // The window without collapsed dimensions, and its strides in elements.
   const Shape& shape() const { return shape_; }
   const std::vector<int64_t>& operand_strides() const { return window_operand_strides_; }
   const std::vector<int64_t>& all_strides() const { return window_all_strides_; }
@@ -44,36 +44,36 @@ class Windows {
   int64_t count() const { return count_; }
   bool clips() const { return clips_; }
 
-  // Single elements, one after the other in `all`: that of an index from 0 to `limit` lies at
-  // `stride` times the index in the operand, and indices are as dense.
+  // Windows of one element that are dense in `all`, with dense indices. The element of index i,
+  // with 0 <= i <= limit, is at i * stride in the operand.
   struct Line {
     int64_t limit, stride;
   };
-  // Nothing for other windows.
+  // No value for other windows.
   std::optional<Line> line() const;
 
-  // Calls visit(offsets, count) for `count` windows at a time, in row-major order of the indices.
-  // Windows that lie outside are moved inside or left out, as the mode wants it. On several
-  // threads, and then in any order, only where that is worth it and windows are small enough that
-  // no copy of one looks for interrupts.
+  // Calls visit(offsets, count) for groups of `count` windows, in row-major order of the indices.
+  // Windows out of bounds are clipped or skipped, as the mode says. If `in_any_order`, it may use
+  // several threads and any order, when that is worthwhile and windows are small enough that
+  // copying one does not poll for interrupts.
   template <class Visit>
   void walk(const void* indices, bool in_any_order, Visit visit) const;
-  // Of windows [first, last), on this thread.
+  // Visits windows [first, last) on this thread.
   template <class Visit>
   void walk_part(const void* indices, int64_t first, int64_t last, Tiles& tiles, Visit visit) const;
 
  private:
-  // A component of an index: how far it may go, and what it is worth.
+  // A component of an index: its maximum and its stride in the operand.
   struct Component {
     int64_t limit, stride;
   };
-  // A dimension of the indices that numbers windows.
+  // A batch dimension of the indices.
   struct Number {
     int64_t size, all_stride;
-    int64_t operand_stride;  // 0 unless it goes in step with a dimension of the operand
+    int64_t operand_stride;  // 0 unless it is also a batch dimension of the operand
   };
 
-  // Adds what the starts of a component are worth.
+  // Adds the offsets of one component of the start indices.
   using AddStarts = void (*)(const void* indices, int64_t first, int64_t step, int64_t count,
                              Component component, bool clips, int64_t* offsets);
   template <class T>

@@ -13,8 +13,8 @@
 namespace farcall::native {
 namespace {
 
-// A step may overwrite the carry: the loop owns it after the first step, which gets a copy where it
-// writes.
+// A step may overwrite the carry: the loop owns it after the first step, and the first step gets a
+// copy if it overwrites it.
 PlanOptions step_options(const Program& step, size_t first_carry, size_t num_carry) {
   PlanOptions options{.is_nested = true};
   options.donated_inputs.resize(step.inputs.size(), false);
@@ -57,7 +57,7 @@ InPlace in_place_of(const std::vector<Carry>& carries, size_t first_carry) {
 using Under = std::vector<std::optional<size_t>>;
 Under inputs_under_outputs(const Program& program);
 
-// By result: the operand in whose memory it lies if all operands may be written over.
+// For each result: the operand whose memory it uses if all operands may be overwritten.
 Under operands_under_results(const Equation& equation) {
   const Primitive& primitive = *equation.primitive;
   Under under(equation.outputs.size());
@@ -90,7 +90,7 @@ Under operands_under_results(const Equation& equation) {
   return under;
 }
 
-// By output: the input in whose memory it lies if all operands may be written over.
+// For each output: the input whose memory it uses if all inputs may be overwritten.
 Under inputs_under_outputs(const Program& program) {
   Under by_variable(program.variable_types.size());
   for (size_t i = 0; i < program.inputs.size(); ++i) by_variable[program.inputs[i]] = i;
@@ -108,7 +108,8 @@ Under inputs_under_outputs(const Program& program) {
   return result;
 }
 
-// What the branches of a choice would have in place, of what may be written over.
+// The pairs of inputs and outputs that branches can keep in place, for inputs that may be
+// overwritten.
 InPlace pairs_for(const std::vector<ProgramPtr>& branches, std::vector<bool> may_write) {
   InPlace pairs;
   std::vector<bool> is_paired(branches[0]->outputs.size(), false);
@@ -171,8 +172,8 @@ PlannedRegion plan_while(const Equation& equation, size_t first_child) {
   return planned;
 }
 
-// The branches may write over operands that die here, and a result lies in such an operand's memory
-// if every branch puts it there; otherwise it is copied from there.
+// Branches may overwrite operands that are not read later. A result is in such an operand's memory
+// if all branches put it there; otherwise it is copied from there.
 PlannedRegion plan_cond(const Program& program, size_t index, const AliasSets& sets,
                         const Layouts& layouts, size_t first_child) {
   const Equation& equation = program.equations[index];

@@ -1,4 +1,4 @@
-// The C++ fronts of callbacks, and the conventions by which functions are called.
+// The C++ functions for callbacks, and the adapters for users' functions.
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -15,7 +15,7 @@
 namespace farcall {
 namespace {
 
-// An empty std::function would be found out only when the program runs.
+// Reports an empty std::function before the program runs.
 template <class F>
 void check_function(CallbackKind kind, const CallbackOptions& options, const F& function) {
   if (function) return;
@@ -23,8 +23,8 @@ void check_function(CallbackKind kind, const CallbackOptions& options, const F& 
               fmt::format("{} {}: the function is empty", callback_kind_name(kind), options.name));
 }
 
-// A number that a function returned is of the declared dtype where that is no lesser kind. Raises
-// OverflowError for an integer that does not fit.
+// Converts a plain number that a function returned to the declared dtype, unless that is of a lower
+// kind. Raises OverflowError for an integer that does not fit.
 Array as_declared(const Array& x, ShapeDtype declared, CallbackKind kind_of_call,
                   std::string_view name) {
   if (!x.type().weak_type() || declared.rank() != 0) return x;
@@ -49,7 +49,7 @@ CallbackPtr make(CallbackKind kind, const CallbackOptions& options, ArrayFunctio
   return make_program_callback(options.name, on_arrays(kind, options.name, std::move(function)));
 }
 
-// One operand as a field of a format string.
+// Adds one operand as an argument of a format string.
 void add_field(fmt::dynamic_format_arg_store<fmt::format_context>& fields, const Array& x) {
   if (x.rank() > 0 || x.type().is_token()) return fields.push_back(x.to_string());
   switch (x.dtype()) {
@@ -184,7 +184,8 @@ void debug::print(std::string_view format, ListOf<Array> operands, bool is_order
 }
 
 void effects_barrier() {
-  // Programs run their callbacks on the thread that calls them, before they return.
+  // Programs run their callbacks on the calling thread before they return, so there is nothing to
+  // wait for.
   std::fflush(stdout);
 }
 

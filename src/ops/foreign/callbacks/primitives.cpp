@@ -1,4 +1,4 @@
-// The callback primitives: what runs now, what is recorded, and the rules.
+// The callback primitives: immediate calls, recorded calls, and their rules.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -45,7 +45,7 @@ Effects callback_effects(const Params* params) {
 
 // ---- running at once ----
 
-// The memory of a call that no program makes.
+// Keeps the memory of an immediate call, outside of a program.
 class OwnMemory final : public MemoryKeeper {
  public:
   OwnMemory(std::span<const Array> inputs, std::span<const Storage> results)
@@ -64,7 +64,7 @@ class OwnMemory final : public MemoryKeeper {
     return kept_;
   }
   bool is_kept() const { return kept_ != nullptr; }
-  // What the callback sees in place of the memory, where calls are checked.
+  // With checked calls, the callback sees this invocation's memory instead.
   void set_checked(const Invocation& invocation) { checked_ = &invocation; }
 
  private:
@@ -80,7 +80,7 @@ Storage copy_of(const Storage& from) {
   return copy;
 }
 
-// As a program calls it: through a frame, which has the checks.
+// Calls through a frame, as programs do, because frames have the checks.
 void call_checked(const CallbackParams& params, std::span<Buffer> arguments,
                   std::span<Buffer> results, ExecutionOptions& options, OwnMemory& own) {
   ForeignCallSpec spec = {.target = params.callback->target, .results = params.result_types};
@@ -146,7 +146,7 @@ std::vector<Array> no_transpose(const TransposeCall& call) {
   not_differentiable(call.primitive, call.params, "transposition (reverse mode)");
 }
 
-// Debugging shows values, not tangents.
+// Debugging callbacks receive primal values only.
 JvpResults debug_jvp(const JvpCall& call) {
   bind_primitive(call.primitive, call.params, call.primals);
   return {};
@@ -283,7 +283,7 @@ std::vector<Array> bind_callback(CallbackKind kind, const CallbackPtr& callback,
   p.vmap_method = options.vmap_method;
   const std::string what = called_as(primitive.name, p);
   check_callback_options(what, result_types, options);
-  // To a foreign function a weak scalar is a scalar of its dtype.
+  // Foreign functions treat a weakly typed scalar as a scalar of its dtype.
   std::vector<Array> strong(operands.begin(), operands.end());
   for (size_t i = 0; i < strong.size(); ++i) {
     if (strong[i].type().is_token()) {
