@@ -74,7 +74,8 @@ TEST(Error, AssertionTellsConditionAndPlace) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInternal);
     EXPECT_THAT(error.message(),
-                testing::MatchesRegex("internal error.*: 1 \\+ 1 == 3 does not hold \\(.*error_test.cpp:[0-9]+\\)"));
+                testing::MatchesRegex(
+                    "internal error.*: 1 \\+ 1 == 3 does not hold \\(.*error_test.cpp:[0-9]+\\)"));
   }
 }
 
