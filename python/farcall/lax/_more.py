@@ -9,6 +9,7 @@ from typing import Any
 
 from farcall import _control_flow, _core, tree
 from farcall._checkpoint import named_call
+from farcall._core import control_flow as _collectives
 from farcall._functions import check_callable, wraps
 from farcall._lax_arrays import conv_dimension_numbers
 from farcall._placement import with_sharding_constraint as with_sharding_constraint
@@ -75,12 +76,12 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
 def pswapaxes(x: Any, axis_name: str, axis: int, *, axis_index_groups: Any = None) -> Any:
     """Exchanges dimension ``axis`` of ``x`` with the named axis, which has the same size."""
     _control_flow.check_no_groups("pswapaxes", axis_index_groups)
-    return _core.control_flow.pswapaxes(x, axis_name, axis)
+    return _collectives.pswapaxes(x, axis_name, axis)
 
 
 def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     """Copies ``x`` of element ``source`` to all elements of the named axis."""
-    return _core.control_flow.pbroadcast(x, axis_name, source)
+    return _collectives.pbroadcast(x, axis_name, source)
 
 
 def pcast(x: Any, axis_name: Any = None, *, to: str) -> Any:
