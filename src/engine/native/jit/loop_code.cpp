@@ -1,6 +1,7 @@
 #include "engine/native/jit/loop_code.h"
 
 #include <algorithm>
+#include <bit>
 #include <string_view>
 
 #include <farcall/core/interrupt.h>
@@ -85,7 +86,7 @@ size_t LoopCode::nbytes() const {
 
 int64_t LoopCode::run(void* const* pointers, int64_t steps) const {
   Frame frame{pointers, steps};
-  const auto entry = reinterpret_cast<Entry>(entry_.load(std::memory_order_relaxed));
+  const auto entry = std::bit_cast<Entry>(entry_.load(std::memory_order_relaxed));
   if (entry(&frame) != 0) rethrow_kept_interrupt();
   return frame.count;
 }

@@ -251,11 +251,11 @@ class ClusterPlanner {
   void drop_unread_steps() {
     find_last_reads();
     std::vector<Draft> kept;
-    for (size_t i = 0; i < drafts_.size(); ++i) {
-      Register& made = registers_[drafts_[i].output];
+    for (Draft& draft : drafts_) {
+      Register& made = registers_[draft.output];
       const bool is_read = made.home == Register::Home::kBase || made.last_read != kNoStep;
       made.made_by = is_read ? kept.size() : kNoStep;
-      if (is_read) kept.push_back(std::move(drafts_[i]));
+      if (is_read) kept.push_back(std::move(draft));
     }
     drafts_ = std::move(kept);
   }
