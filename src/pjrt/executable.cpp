@@ -177,7 +177,7 @@ class PjrtExecutable final : public Executable {
   }
 
   ShapeDtype shard_type(size_t output) const {
-    const ShapeDtype type = output_types()[output];
+    const ShapeDtype& type = output_types()[output];
     if (!is_spread_) return type;
     return Partition(type, layout_->outputs[output], layout_->mesh.axes(), "output").shard();
   }

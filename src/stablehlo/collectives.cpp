@@ -166,7 +166,7 @@ Value guarded(Emitter& e, const Value& condition, std::span<const std::string> a
   if (!e.options().layout || !e.options().guard) return condition;
   const bool is_inner = e.is_on_each_device();
   const int64_t id = e.options().guard(is_inner ? RelayPlace::kOnEachDevice : RelayPlace::kOnAll);
-  const Value goes_on =
+  Value goes_on =
       e.on_all_devices({&condition, 1}, {&condition.type, 1}, [&](const Values& operands) {
         return e.call_relay(id, operands, {&condition.type, 1}, /*is_ordered=*/false);
       })[0];

@@ -83,7 +83,7 @@ Values while_loop(Emitter& e, const Call& call) {
   });
   const std::string condition = e.region(types, [&](const Values& x) {
     run.enter(x);
-    const Values goes_on = e.program(*p.cond_jaxpr, joined(cond_consts, part(x, 0, num_carry)));
+    Values goes_on = e.program(*p.cond_jaxpr, joined(cond_consts, part(x, 0, num_carry)));
     if (e.num_relays() == num_relays) return goes_on;
     std::vector<std::string> axes = p.body_jaxpr->axis_names;
     axes.insert(axes.end(), p.cond_jaxpr->axis_names.begin(), p.cond_jaxpr->axis_names.end());

@@ -19,6 +19,12 @@ constexpr int kCallInputs = kCountdown + 8;                         // three poi
 constexpr int kCallBuffers = (kCallInputs + 3 * 8 + 31) / 32 * 32;  // inputs, then the output
 constexpr int kSlots = kCallBuffers + 4 * 32;
 static_assert(kSlots % kStackAlignment == 0);
+// The offset of an element of an array of the frame.
+constexpr size_t element_at(int array, int index, int width) {
+  return static_cast<size_t>(array) + static_cast<size_t>(index) * static_cast<size_t>(width);
+}
+// The bytes of the five registers that the prologue saves below rbp.
+constexpr size_t kSavedByCallee = 40;
 
 // The total weight of instructions between two interrupt checks; well below a millisecond.
 constexpr int kBetweenLooks = 1 << 18;
@@ -73,15 +79,15 @@ void Assembler::prologue() {
   mov(ptr[rsp + kFrame], rdi);
   mov(dword[rsp + kCountdown], kBetweenLooks);
   for (int i = 0; i < 3; ++i) {
-    lea(rax, ptr[rsp + kCallBuffers + 32 * i]);
-    mov(ptr[rsp + kCallInputs + 8 * i], rax);
+    lea(rax, ptr[rsp + element_at(kCallBuffers, i, 32)]);
+    mov(ptr[rsp + element_at(kCallInputs, i, 8)], rax);
   }
 }
 
 void Assembler::epilogue() {
   L(leave_);
   vzeroupper();
-  lea(rsp, ptr[rbp - 5 * 8]);
+  lea(rsp, ptr[rbp - kSavedByCallee]);
   for (const auto& reg : {r15, r14, r13, r12, rbx, rbp}) pop(reg);
   ret();
 }
@@ -118,7 +124,7 @@ bool Assembler::emit_memory(const Inst& inst) {
       const General made = target(inst, {});
       mov(rcx, ptr[rsp + kFrame]);
       mov(rcx, ptr[rcx + offsetof(Frame, pointers)]);
-      mov(made, ptr[rcx + 8 * static_cast<int>(inst.imm)]);
+      mov(made, ptr[rcx + element_at(0, static_cast<int>(inst.imm), 8)]);
       finish(inst, made);
       return true;
     }
@@ -212,14 +218,15 @@ void Assembler::call_loop(const Inst& inst) {
   for (size_t i = 0; i < 3; ++i) {
     if (inst.args[i].kind == Arg::Kind::kNone) continue;
     const Vector from = in_vector(inst.args[i], inst.type, 0);
-    store_vector(ptr[rsp + kCallBuffers + 32 * static_cast<int>(i)], from, inst.type.bytes());
+    store_vector(ptr[rsp + element_at(kCallBuffers, static_cast<int>(i), 32)], from,
+                 inst.type.bytes());
   }
   mov(edx, inst.type.lanes);
   mov(rcx, static_cast<uint64_t>(inst.extra));
   mov(rax, static_cast<uint64_t>(inst.imm));
   call(save_and_call_);
   const Vector made = vector_target(inst);
-  load_vector(made, ptr[rsp + kCallBuffers + 3 * 32], inst.type, inst.type.bytes());
+  load_vector(made, ptr[rsp + element_at(kCallBuffers, 3, 32)], inst.type, inst.type.bytes());
   finish(inst, made);
 }
 
@@ -244,18 +251,18 @@ void Assembler::save_and_call() {
   L(save_and_call_);
   sub(rsp, kBelow - 8);
   for (int i = 0; i < kNumVector; ++i) {
-    vmovups(ptr[rsp + kBelow + kSavedVectors + 32 * i], Xbyak::Ymm(3 + i));
+    vmovups(ptr[rsp + element_at(kBelow + kSavedVectors, i, 32)], Xbyak::Ymm(3 + i));
   }
   const General general[] = {rsi, rdi, r8, r9, r10, r11};
-  for (int i = 0; i < 6; ++i) mov(ptr[rsp + kBelow + kSavedGeneral + 8 * i], general[i]);
+  for (int i = 0; i < 6; ++i) mov(ptr[rsp + element_at(kBelow + kSavedGeneral, i, 8)], general[i]);
   lea(rdi, ptr[rsp + kBelow + kCallInputs]);
-  lea(rsi, ptr[rsp + kBelow + kCallBuffers + 3 * 32]);
+  lea(rsi, ptr[rsp + element_at(kBelow + kCallBuffers, 3, 32)]);
   vzeroupper();
   call(rax);
   for (int i = 0; i < kNumVector; ++i) {
-    vmovups(Xbyak::Ymm(3 + i), ptr[rsp + kBelow + kSavedVectors + 32 * i]);
+    vmovups(Xbyak::Ymm(3 + i), ptr[rsp + element_at(kBelow + kSavedVectors, i, 32)]);
   }
-  for (int i = 0; i < 6; ++i) mov(general[i], ptr[rsp + kBelow + kSavedGeneral + 8 * i]);
+  for (int i = 0; i < 6; ++i) mov(general[i], ptr[rsp + element_at(kBelow + kSavedGeneral, i, 8)]);
   add(rsp, kBelow - 8);
   ret();
 }
