@@ -340,8 +340,9 @@ Array insert(const Array& x_in, ListOf<int64_t> before_in, const Array& values,
   const auto count = static_cast<int64_t>(before.size());
   Shape shape(x.shape().begin(), x.shape().end());
   shape[axis] = count;
-  const Array block = with_error_prefix(
-      "insert: values", [&] { return astype(broadcast_to(values, shape), x.dtype()); });
+  const Array block = with_error_prefix("insert: values", [&, dtype = x.dtype()] {
+    return astype(broadcast_to(values, shape), dtype);
+  });
   // Values for the same index keep their order.
   std::vector<int64_t> order(before.size());
   std::iota(order.begin(), order.end(), 0);
