@@ -92,7 +92,7 @@ void power_by_squaring(const T* x, uint64_t exponent, T* result) {
     }
     exponent >>= 1;
     if (exponent == 0) return;
-    for (int64_t i = 0; i < kPowerBlock; ++i) base[i] = multiply(base[i], base[i]);
+    for (T& power : base) power = multiply(power, power);
   }
 }
 
