@@ -109,7 +109,10 @@ TEST(Places, GetOtherElements) {
        {3, 8, 5, 7}},
       {"clipped", numpy::put(kX, Array::of<int32_t>({9}), 1, Outside::kClip), {3, 0, 5, 1}},
   });
-  EXPECT_THAT(message_of([&] { numpy::choose(which, {1, 2}); }), HasSubstr("index 2 is out of range [0, 2)"));
+  EXPECT_THAT(message_of([&] {
+                numpy::choose(which, {1, 2});
+              }),
+              HasSubstr("index 2 is out of range [0, 2)"));
   EXPECT_THAT(message_of([&] { numpy::place(kX, Array(true), 1); }),
               HasSubstr("as many elements as the array"));
 }
