@@ -18,6 +18,9 @@ from farcall._sharding import NamedSharding, from_core
 #: Any leading dimensions of an array in an ArrayMapping. A digit after it names another group.
 BATCHING: str = "…"
 
+# Of one function: for static arguments that are new at each call.
+_MOST_RULES = 256
+
 _KINDS = ("reduction_factors", "need_replication_factors", "permutation_factors")
 
 
@@ -266,7 +269,10 @@ class custom_partitioning(CustomFunction[P, R]):  # noqa: N801
         try:
             made = self._made.get(key)
             if made is None:
-                made = self._made[key] = self._make_rules(static, structure)
+                made = self._make_rules(static, structure)
+                if len(self._made) >= _MOST_RULES:
+                    self._made.pop(next(iter(self._made)), None)  # the oldest entry
+                self._made[key] = made
         except TypeError as error:
             raise ValueError(f"{where}: static arguments must be hashable: {error}") from None
 
@@ -305,6 +311,12 @@ class custom_partitioning(CustomFunction[P, R]):  # noqa: N801
             rules.propagate and rules.propagate_flat,
         )
         return rules, in_core
+
+
+def _mesh_of(sharding: Any) -> Mesh:
+    mesh = from_core(sharding).mesh
+    assert isinstance(mesh, Mesh)
+    return mesh
 
 
 @dataclasses.dataclass
@@ -347,8 +359,7 @@ class _Rules:
         return found
 
     def partition_flat(self, sharding: Any, operands: Any, results: Any) -> tuple[Any, Any, Any]:
-        mesh = from_core(sharding).mesh
-        assert isinstance(mesh, Mesh)
+        mesh = _mesh_of(sharding)
         arg_shapes = self.operands.unflatten(self._shapes(mesh, operands))
         result_shape = self.results.unflatten(self._shapes(mesh, results))
         given = self.partition(*self.static, mesh, arg_shapes, result_shape)
@@ -386,8 +397,7 @@ class _Rules:
         rule = self.rule
         if isinstance(rule, tuple):
             return rule
-        mesh = from_core(sharding).mesh
-        assert isinstance(mesh, Mesh)
+        mesh = _mesh_of(sharding)
         given = rule(*self.static, mesh, self._shapes(mesh, operands), self._shapes(mesh, results))
         options: dict[str, Any] = {}
         if isinstance(given, (tuple, list)) and len(given) == 2:
@@ -395,8 +405,7 @@ class _Rules:
         return _rule_in_core(given, f"{self.where}: sharding_rule", **options)
 
     def infer_flat(self, sharding: Any, operands: Any, results: Any) -> list[Any]:
-        mesh = from_core(sharding).mesh
-        assert isinstance(mesh, Mesh)
+        mesh = _mesh_of(sharding)
         assert self.infer is not None
         shapes = [_core.ShapeDtypeStruct(shape, dtype) for shape, dtype, _ in results]
         given = self.infer(
@@ -409,8 +418,7 @@ class _Rules:
 
     def propagate_flat(self, sharding: Any, operands: Any, results: Any) -> list[Any]:
         del operands
-        mesh = from_core(sharding).mesh
-        assert isinstance(mesh, Mesh)
+        mesh = _mesh_of(sharding)
         assert self.propagate is not None
         wanted = self.results.unflatten(self._shapes(mesh, results))
         given = self.propagate(*self.static, mesh, wanted)

@@ -1,5 +1,8 @@
 // Reductions of dimensions and of windows by any function of two values.
 #include <algorithm>
+#include <span>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,6 +15,8 @@
 #include <farcall/ops/reduce.h>
 #include <farcall/ops/reduce_window.h>
 #include <farcall/trace/batch.h>
+
+#include "ops/reductions/window_defaults.h"
 
 namespace farcall::lax {
 namespace {
@@ -57,6 +62,20 @@ std::vector<Array> each(std::span<const Array> arrays,
   return result;
 }
 
+// Raises unless there are operands, of one shape, with an init value for each.
+void check_operands(std::string_view function, std::span<const Array> operands,
+                    std::span<const Array> init_values) {
+  if (operands.empty() || operands.size() != init_values.size()) {
+    throw TypeError(fmt::format("{}: needs operands, and an init value for each; got {} and {}",
+                                function, operands.size(), init_values.size()));
+  }
+  for (const Array& operand : operands) {
+    if (std::ranges::equal(operand.shape(), operands[0].shape())) continue;
+    invalid_argument(fmt::format("{}: the shapes of operands differ: {} and {}", function,
+                                 operands[0].type().to_string(), operand.type().to_string()));
+  }
+}
+
 Array flat(const Array& x) { return numpy::reshape(x, {-1}); }
 
 // Replaces dimension `dim` by two: the positions of the window, and the elements of each window.
@@ -74,16 +93,8 @@ Array windows_along(const Array& x, int64_t dim, int64_t count, int64_t size, in
 
 std::vector<Array> reduce(ListOf<Array> operands, ListOf<Array> init_values,
                           const Combine& computation, ListOf<int64_t> dimensions) {
-  if (operands.empty() || operands.size() != init_values.size()) {
-    throw TypeError(fmt::format("reduce: needs operands, and an init value for each; got {} and {}",
-                                operands.size(), init_values.size()));
-  }
+  check_operands("reduce", operands, init_values);
   const auto shape = operands[0].shape();
-  for (const Array& operand : operands) {
-    if (std::ranges::equal(operand.shape(), shape)) continue;
-    invalid_argument(fmt::format("reduce: the shapes of operands differ: {} and {}",
-                                 operands[0].type().to_string(), operand.type().to_string()));
-  }
   std::vector<int64_t> order(dimensions.begin(), dimensions.end());
   std::ranges::sort(order);
   const auto rank = static_cast<int64_t>(shape.size());
@@ -130,24 +141,13 @@ std::vector<Array> reduce(ListOf<Array> operands, ListOf<Array> init_values,
 
 std::vector<Array> reduce_window(ListOf<Array> operands, ListOf<Array> init_values,
                                  const Combine& computation, ReduceWindowParams window) {
-  if (operands.empty() || operands.size() != init_values.size()) {
-    throw TypeError(
-        fmt::format("reduce_window: needs operands, and an init value for each; got {} and {}",
-                    operands.size(), init_values.size()));
-  }
+  check_operands("reduce_window", operands, init_values);
   const auto rank = static_cast<int64_t>(operands[0].rank());
-  for (auto* sizes : {&window.window_strides, &window.base_dilation, &window.window_dilation}) {
-    if (sizes->empty()) sizes->assign(static_cast<size_t>(rank), 1);
-  }
-  if (window.padding.empty()) window.padding.resize(static_cast<size_t>(rank));
+  window = with_defaults(std::move(window), operands[0].rank());
   const Shape counts = reduce_window_shape(operands[0].shape(), window);
 
   std::vector<Array> covered;
   for (size_t i = 0; i < operands.size(); ++i) {
-    if (!std::ranges::equal(operands[i].shape(), operands[0].shape())) {
-      invalid_argument(fmt::format("reduce_window: the shapes of operands differ: {} and {}",
-                                   operands[0].type().to_string(), operands[i].type().to_string()));
-    }
     PaddingConfig config;
     for (size_t dim = 0; dim < window.padding.size(); ++dim) {
       config.push_back(

@@ -17,6 +17,7 @@
 #include "ops/internal/register.h"
 #include "ops/internal/rules.h"
 #include "ops/internal/type_rules.h"
+#include "ops/reductions/window_defaults.h"
 
 namespace farcall {
 namespace {
@@ -264,16 +265,8 @@ Array bind_selection(const Primitive& primitive, const Array& x, const Array& op
   return bind_one(primitive, make_params(params), operands);
 }
 
-ReduceWindowParams with_defaults(ReduceWindowParams window, size_t rank) {
-  for (Indices* sizes : {&window.window_strides, &window.base_dilation, &window.window_dilation}) {
-    if (sizes->empty()) sizes->assign(rank, 1);
-  }
-  if (window.padding.empty()) window.padding.resize(rank);
-  return window;
-}
-
 Array apply_window(const Primitive& primitive, const Array& x, ReduceWindowParams window) {
-  return bind_one(primitive, make_params(with_defaults(std::move(window), x.rank())), {&x, 1});
+  return bind_one(primitive, make_params(lax::with_defaults(std::move(window), x.rank())), {&x, 1});
 }
 
 struct KnownReduction {
@@ -310,6 +303,15 @@ bool is_identity(const Array& init, const KnownReduction& reduction) {
 }  // namespace
 
 namespace lax {
+
+ReduceWindowParams with_defaults(ReduceWindowParams window, size_t rank) {
+  for (std::vector<int64_t>* sizes :
+       {&window.window_strides, &window.base_dilation, &window.window_dilation}) {
+    if (sizes->empty()) sizes->assign(rank, 1);
+  }
+  if (window.padding.empty()) window.padding.resize(rank);
+  return window;
+}
 
 Array reduce_window_sum(const Array& x, ReduceWindowParams window) {
   return apply_window(kWindowSum, x, std::move(window));
