@@ -174,7 +174,7 @@ std::vector<NestedSpecs> Propagation::nested(const Equation& equation) const {
 
 CallSpecs Propagation::through(const Equation& equation, std::vector<NestedSpecs>& programs) const {
   const Params* params = equation.params.get();
-  const CallSpecs known = specs_of(equation);
+  CallSpecs known = specs_of(equation);
   const auto is_idle = [&] {
     return !is_known(known) &&
            std::ranges::none_of(nested_programs(equation),
