@@ -93,8 +93,8 @@ int run(const Options& options) {
   for (const std::string& kind : how.kinds) {
     if (std::ranges::find(tools::kFindingKinds, kind) == std::end(tools::kFindingKinds))
       throw Failure(tools::kUsage,
-                    fmt::format("--kind: \"{}\" is no kind of finding. There are {}.", kind,
-                                fmt::join(tools::kFindingKinds, ", ")));
+                    fmt::format("--kind: there is no finding of kind \"{}\". The kinds are {}.",
+                                kind, fmt::join(tools::kFindingKinds, ", ")));
   }
   std::vector<CheckSpec> specs;
   for (const std::string& target : options.targets) {

@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
     std::string names;
     for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
       names += (names.empty() ? "" : ", ") + command->get_name();
-    fmt::print(stderr, "farcall: {} is no subcommand. There are {}.\n", quoted(argv[1]), names);
+    fmt::print(stderr, "farcall: there is no subcommand {}. The subcommands are {}.\n",
+               quoted(argv[1]), names);
     return tools::kUsage;
   }
   try {

@@ -64,9 +64,9 @@ void register_library(const std::string& text) {
 ShapeDtype type_of(std::string_view text, std::string_view what) {
   const auto type = tools::parse_operand(text).type({});
   if (type) return *type;
-  throw Failure(tools::kUsage,
-                fmt::format("--arg {}: a dimension is no size, or the array is too large.",
-                            farcall::quoted(what)));
+  throw Failure(tools::kUsage, fmt::format("--arg {}: each dimension must be an integer that is "
+                                           "not negative, and the array at most 2^63 - 1 bytes.",
+                                           farcall::quoted(what)));
 }
 
 void check_letters(std::string_view text, std::string_view what) {

@@ -134,7 +134,10 @@ def _rule_in_core(rule: Any, where: str, **options: Any) -> tuple[Any, ...]:
     """Checks a rule, and converts it to the arguments of the core."""
     if isinstance(rule, SdyShardingRule):
         if any(options.values()):
-            raise ValueError(f"{where}: an SdyShardingRule has its factors' kinds and sizes itself")
+            raise ValueError(
+                f"{where}: the kinds and sizes of factors are part of an SdyShardingRule; give "
+                "them there, not as arguments"
+            )
         return rule._in_core()
     if not isinstance(rule, str):
         raise TypeError(

@@ -79,7 +79,10 @@ def recorder_of(
         program = fun.program
     if program is not None:
         if args or kwargs or static_argnames:
-            raise TypeError(f"{where}: a program knows its types; give it without arguments")
+            raise TypeError(
+                f"{where}: a program has its types already; call without example arguments and "
+                "static_argnames"
+            )
         return name or "a program", program, None, []
     check_callable(fun, where)
     function: Any = fun

@@ -177,8 +177,8 @@ class _Operator:
         is_varied = any(t.requires_grad for t in tensors) and self._torch.is_grad_enabled()
         if is_varied or any(map(functorch.is_functorch_wrapped_tensor, tensors)):
             raise NotImplementedError(
-                f"{self._where}: torch has no derivatives of Python's operators inside of vmap; "
-                "register farcall.vmap of the function as an operator, which has them"
+                f"{self._where}: torch cannot differentiate a Python operator inside torch's vmap. "
+                "Register farcall.vmap(function) as the operator instead"
             )
         results = _run(self._torch, self._where, program, tensors)
         for level in reversed(levels):

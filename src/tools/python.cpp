@@ -246,8 +246,9 @@ std::vector<Capsule> load_capsules(const std::string& module, const std::string&
   if (find_python().empty())
     throw Failure(
         kCouldNotRun,
-        fmt::format("\"{}\" is no file, and there is no Python to look for a module of that name.",
-                    module));
+        fmt::format(
+            "there is no file \"{}\", and no Python was found to import a module of that name.",
+            module));
   void* library = interpreter();
   const int out = memfd_create("capsules", MFD_CLOEXEC);
   const bool has_run =

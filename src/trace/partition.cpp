@@ -101,7 +101,7 @@ class Partitioner {
       results = equation.primitive->rules->partition(
           {*equation.primitive, equation.params, operands, types, mesh_, specs});
     } else {
-      results.why_not = "its operands lie whole";
+      results.why_not = "none of its operands or results is divided";
     }
     const auto report = [&](const Equation& call) {
       reports_.push_back({name_of(call), results.rule, results.why_not,

@@ -269,7 +269,7 @@ def test_what_the_function_raises() -> None:
 def test_what_cannot_be_exported() -> None:
     with pytest.raises(TypeError, match="export_handler: expected a function"):
         export_handler(3)
-    with pytest.raises(TypeError, match="a program knows its types"):
+    with pytest.raises(TypeError, match="a program has its types already"):
         export_handler(fc.make_program(softmax)(SPEC), SPEC)
     keys = fc.make_program(lambda key: key)(fc.random.key(0))
     with pytest.raises(ValueError, match="operand 0 is key<fry>"):

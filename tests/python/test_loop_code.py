@@ -464,9 +464,12 @@ def test_without_code_the_bits_are_the_same() -> None:
     bits, loops = run_script("")
     assert loops == "['']"
     assert run_script("", FARCALL_JIT="0") == (bits, "['the flag jit_loops is off']")
-    without_avx2 = "['this processor, or FARCALL_ISA, has no AVX2']"
+    without_avx2 = "['the processor has no AVX2, or FARCALL_ISA turns it off']"
     assert run_script("", FARCALL_ISA="baseline") == (bits, without_avx2)
-    assert run_script("refuse") == (bits, "['the system allows no executable memory']")
+    assert run_script("refuse") == (
+        bits,
+        "['the operating system does not allow executable memory']",
+    )
 
 
 def test_the_flag_switches_compiled_loops() -> None:

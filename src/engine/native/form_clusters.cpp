@@ -226,7 +226,8 @@ class Former {
         return "a cluster reduces along the first or the last dimensions only";
       }
       return find_elementwise(equation.primitive->name)
-                 ? fmt::format("it has no loop over tiles for {}", result_type(index).to_string())
+                 ? fmt::format("no kernel computes it in tiles for {}",
+                               result_type(index).to_string())
                  : "";
     }
     if (!other.is_open()) {
@@ -244,7 +245,7 @@ class Former {
     if (!extent_in(program_, equation, role, InGroups(*this, {&group, 1}), domain)) {
       return misfit(program_, equation, role, other.domain);
     }
-    return "it is in the cluster of another operand, which goes over other elements";
+    return "it joined the cluster of another operand, which has another shape";
   }
 
   // Merges the groups and adds the equation. Returns false if it does not fit.

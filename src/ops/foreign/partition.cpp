@@ -119,7 +119,7 @@ std::string why_once(const FfiCallParams& p, std::span<const ShapeDtype> operand
   const auto is_token = [](const ShapeDtype& type) { return type.is_token(); };
   if (p.has_side_effect) return "it has side effects";
   if (std::ranges::any_of(operands, is_token) || std::ranges::any_of(p.result_types, is_token)) {
-    return "it takes or gives tokens";
+    return "it has a token among its operands or results";
   }
   return {};
 }

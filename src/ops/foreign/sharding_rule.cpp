@@ -135,8 +135,8 @@ class Checker {
                                     known == given.end() ? sizes_.at(factor).first : known->second);
       }
       if (product == size || may_differ_) continue;
-      fail(fmt::format("({}) is {} in {}, and its factors make {}", fmt::join(factors, " "), size,
-                       array, product));
+      fail(fmt::format("the dimension ({}) has size {} in {}, but the product of its factors is {}",
+                       fmt::join(factors, " "), size, array, product));
     }
   }
 
@@ -212,20 +212,21 @@ void check_options(const std::string& text, const ShardingRuleOptions& options,
   for (const auto& [factor, size] : options.factor_sizes) {
     const auto known = is_whole.find(factor);
     if (known == is_whole.end())
-      fail(fmt::format("factor_sizes has {}, which it does not name", factor));
+      fail(fmt::format("factor_sizes names the factor {}, which is not in the rule", factor));
     if (known->second) {
-      fail(fmt::format("factor_sizes has {}, whose size is that of a dimension; leave it out",
-                       factor));
+      fail(fmt::format(
+          "factor_sizes names the factor {}, whose size is known from a dimension; remove it",
+          factor));
     }
     if (size < 1)
       fail(fmt::format("factor_sizes: the size of {} must be 1 or more, got {}", factor, size));
   }
   for (const auto& [factor, whole] : is_whole) {
     if (!whole && !options.factor_sizes.contains(factor)) {
-      fail(
-          fmt::format("{} is in brackets alone, so that its size is not known; give it in "
-                      "factor_sizes",
-                      factor));
+      fail(fmt::format(
+          "the size of the factor {} is not known, as it is only part of dimensions; give it in "
+          "factor_sizes",
+          factor));
     }
   }
   std::map<std::string, const char*> kinds;
@@ -236,10 +237,11 @@ void check_options(const std::string& text, const ShardingRuleOptions& options,
   for (const auto& [kind, factors] : lists) {
     for (const std::string& factor : *factors) {
       if (!is_whole.contains(factor)) {
-        fail(fmt::format("{} has {}, which it does not name", kind, factor));
+        fail(fmt::format("{} names the factor {}, which is not in the rule", kind, factor));
       }
       const auto [known, is_new] = kinds.try_emplace(factor, kind);
-      if (!is_new) fail(fmt::format("{} is in {} and in {}", factor, known->second, kind));
+      if (!is_new)
+        fail(fmt::format("the factor {} is both in {} and in {}", factor, known->second, kind));
     }
   }
 }

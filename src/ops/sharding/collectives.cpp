@@ -40,8 +40,9 @@ Array bind(const Primitive& primitive, P params, const Array& x) {
 // Checks that the program was made for an axis of this size.
 void check_axis_size(const BatchAxis& axis, int64_t wanted) {
   if (axis.size == wanted) return;
-  type_error(fmt::format("is made for an axis \"{}\" of size {}, and is mapped over one of size {}",
-                         axis.name, wanted, axis.size));
+  type_error(
+      fmt::format("was traced for an axis \"{}\" of size {}, but is mapped over an axis of size {}",
+                  axis.name, wanted, axis.size));
 }
 
 // ---- psum, pmax, pmin ----
@@ -218,7 +219,9 @@ Array permute(const Array& x, std::span<const std::pair<int64_t, int64_t>> perm)
   for (const auto& [from, to] : perm) {
     if (from < 0 || from >= size || to < 0 || to >= size) {
       type_error(
-          fmt::format("perm has the pair ({}, {}), and the axis has size {}", from, to, size));
+          fmt::format("perm has the pair ({}, {}); each index must be at least 0 and less than the "
+                      "size of the axis, {}",
+                      from, to, size));
     }
     sources[static_cast<size_t>(to)] = from;
   }

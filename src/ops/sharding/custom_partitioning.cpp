@@ -119,8 +119,8 @@ Specs checked(const CustomPartitioningParams& p, const char* what, Specs specs,
               const std::vector<SpreadType>& arrays, const char* array, const Mesh& mesh) {
   if (specs.size() != arrays.size()) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: {} gave {} specs for {} {}s", p.where(), what, specs.size(),
-                            arrays.size(), array));
+                fmt::format("{}: {} returned {} specs, expected one for each of the {} {}s",
+                            p.where(), what, specs.size(), arrays.size(), array));
   }
   for (size_t i = 0; i < specs.size(); ++i) {
     const Partition fits(arrays[i].type, specs[i], mesh.axes(),
@@ -170,7 +170,8 @@ std::optional<CallSpecs> call_specs(const SpecsCall& call) {
 PartitionResults call_partition(const PartitionCall& call) {
   const CustomPartitioningParams& p = params_of(call.params.get());
   if (!p.rules->partition) {
-    return {{}, {}, "its rules are code, which the text of a program does not hold"};
+    return {
+        {}, {}, "its rules are functions, which were lost when the program was written as text"};
   }
   const std::vector<ShapeDtype> types = types_of(call.inputs);
   // The sharding rule may also split operands that are whole in the program.
@@ -195,8 +196,8 @@ PartitionResults call_partition(const PartitionCall& call) {
     if (!std::ranges::equal(wanted, given, {}, &ShapeDtype::strengthened,
                             &ShapeDtype::strengthened)) {
       throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: the function that partition gave must return shards of the "
-                              "results, ({}), got ({})",
+                  fmt::format("{}: the function that partition returned must return one shard of "
+                              "each result, ({}), got ({})",
                               p.where(), describe(wanted), describe(given)));
     }
     // Converts results to the weak type that the program has.

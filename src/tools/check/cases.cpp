@@ -98,8 +98,8 @@ std::string why_no_cases(const CheckSpec& spec) {
     for (const Operand& operand : *operands) {
       if (operand.type(sizes)) continue;
       return fmt::format(
-          "no sizes that were tried give shapes: {} is none{}. Give sizes: --size "
-          "LETTER=1,2,3",
+          "none of the sizes that were tried make every shape valid: {} is not valid{}. Choose "
+          "sizes with --size LETTER=1,2,3",
           operand.to_string(), text);
     }
   }

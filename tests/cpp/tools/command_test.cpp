@@ -28,7 +28,9 @@ TEST(Command, EndsWithTwoForWrongUse) {
   EXPECT_EQ(run_farcall({"check", "--no-such-option"}).exit_code, 2);
   const auto typo = run_farcall({"chek", "lib.so"});
   EXPECT_EQ(typo.exit_code, 2);
-  EXPECT_THAT(typo.output, HasSubstr("\"chek\" is no subcommand. There are new, inspect, check,"));
+  EXPECT_THAT(
+      typo.output,
+      HasSubstr("there is no subcommand \"chek\". The subcommands are new, inspect, check,"));
   const auto library = checked_library("sound_xla");
   const auto unknown = run_farcall({"check", library + ":xla_norm"});
   EXPECT_EQ(unknown.exit_code, 2);
@@ -53,10 +55,11 @@ TEST(Command, TellsOfSizesAndKindsThatAreNone) {
   expect({"--size", "W=3"}, 2, "size W: no operand of two_passes has this letter. There are N.");
   expect({"--size", "N=-3"}, 2, "size \"N=-3\": -3 is negative.");
   expect({"--arg", "f32[N-90000]", "--ret", "f32[N]"}, 3,
-         "no sizes that were tried give shapes: f32[N-90000] is none for N=16");
+         "none of the sizes that were tried make every shape valid: f32[N-90000] is not valid for "
+         "N=16");
   expect({"--arg", "f32[N]", "--ret", "f32[N]", "--size", "N=100000000"}, 3,
          "the operands are too large");
-  expect({"--kind", "leaks"}, 2, "\"leaks\" is no kind of finding. There are oob-write,");
+  expect({"--kind", "leaks"}, 2, "there is no finding of kind \"leaks\". The kinds are oob-write,");
 }
 
 TEST(Command, EndsWithThreeForWhatDoesNotLoad) {

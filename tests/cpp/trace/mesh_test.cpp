@@ -215,9 +215,9 @@ TEST(CustomPartitioning, RunsItsFunctionOnShards) {
                                      {{{"x"}}, {}},
                                      {{}}};
                            }});
-  EXPECT_NE(error_of([&] {
-              jit(wrong)(spread);
-            }).find("custom_partitioning(g): partition gave 2 specs for 1 operands"),
+  EXPECT_NE(error_of([&] { jit(wrong)(spread); })
+                .find("custom_partitioning(g): partition returned 2 specs, expected one for each "
+                      "of the 1 operands"),
             std::string::npos);
 }
 

@@ -306,12 +306,12 @@ def test_reports_tell_of_it() -> None:
         (
             lambda mesh, a, r: (mesh, lambda x: x[:1], r.sharding, (a[0].sharding,)),
             ValueError,
-            r"must return shards of the results, \(f32\[2,4\]\), got \(f32\[1,4\]\)",
+            r"must return one shard of each result, \(f32\[2,4\]\), got \(f32\[1,4\]\)",
         ),
         (
             lambda mesh, a, r: (mesh, lambda x: (x, x), r.sharding, (a[0].sharding,)),
             ValueError,
-            "the function that partition gave must return",
+            "the function that partition returned must return",
         ),
         (
             lambda mesh, a, r: (mesh, abs, fc.P(None, None, "x"), (a[0].sharding,)),
@@ -333,9 +333,17 @@ def test_partitions_that_do_not_fit(partition: Any, error: type[Exception], text
     [
         ({"sharding_rule": "n d"}, ValueError, 'expected a name, "," or "->"'),
         ({"sharding_rule": "(n) -> n"}, ValueError, "brackets hold two names or more"),
-        ({"sharding_rule": "n -> n (a b)"}, ValueError, "a is in brackets alone"),
-        ({"sharding_rule": "n -> n", "n": 2}, ValueError, "factor_sizes has n, whose size"),
-        ({"sharding_rule": "n -> n", "m": 2}, ValueError, "factor_sizes has m, which it does not"),
+        ({"sharding_rule": "n -> n (a b)"}, ValueError, "the size of the factor a is not known"),
+        (
+            {"sharding_rule": "n -> n", "n": 2},
+            ValueError,
+            "factor_sizes names the factor n, whose size",
+        ),
+        (
+            {"sharding_rule": "n -> n", "m": 2},
+            ValueError,
+            "factor_sizes names the factor m, which is not",
+        ),
         (
             {"sharding_rule": "n -> n", "reduction_factors": ("m",)},
             ValueError,

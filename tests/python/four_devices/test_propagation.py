@@ -259,7 +259,7 @@ def test_reports_tell_what_was_divided_and_why_not() -> None:
         ("spread_rule", True, False, rule, ""),
         ("spread_plain", False, True, "", "its target has no sharding rule"),
         ("spread_rule", False, True, "", "it has side effects"),
-        ("spread_rule", False, False, "", "its operands lie whole"),
+        ("spread_rule", False, False, "", "none of its operands or results is divided"),
     ]
     assert told(X) == []
     report = jit(program).lower(rows()).compile().report()

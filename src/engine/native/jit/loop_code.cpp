@@ -60,7 +60,7 @@ void LoopCode::make() const {
 
 // Returns the reason if there is no code; empty on success.
 std::string LoopCode::make_code() const {
-  if (!can_encode()) return "this processor, or FARCALL_ISA, has no AVX2";
+  if (!can_encode()) return "the processor has no AVX2, or FARCALL_ISA turns it off";
   Code code;
   try {
     const auto* scan = try_params<ScanParams>(&params_);
@@ -71,7 +71,7 @@ std::string LoopCode::make_code() const {
   const std::vector<std::byte> bytes = encode(code);
   if (bytes.empty()) return "too many operations";
   memory_ = ExecutableMemory(bytes);
-  return memory_.data() ? "" : "the system allows no executable memory";
+  return memory_.data() ? "" : "the operating system does not allow executable memory";
 }
 
 LoopReport LoopCode::report() const {
