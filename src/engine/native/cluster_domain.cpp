@@ -9,10 +9,10 @@
 #include <farcall/primitives/reduce.h>
 #include <farcall/primitives/structural.h>
 
-#include "engine/native/kernels/elementwise.h"
-#include "engine/native/kernels/moves.h"
-#include "engine/native/kernels/rows.h"
-#include "engine/native/kernels/tile_load.h"
+#include "engine/native/kernels/clusters/tile_load.h"
+#include "engine/native/kernels/elementwise/elementwise.h"
+#include "engine/native/kernels/movement/moves.h"
+#include "engine/native/kernels/movement/rows.h"
 
 namespace farcall::native {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "engine/native/cluster_domain.h"
 #include "engine/native/kernel.h"
-#include "engine/native/kernels/rows.h"
+#include "engine/native/kernels/movement/rows.h"
 #include "passes/internal/foreign.h"
 #include "passes/internal/nested.h"
 

@@ -21,7 +21,7 @@
 #include <farcall/trace/record.h>
 
 #include "engine/native/form_clusters.h"
-#include "engine/native/kernels/stream.h"
+#include "engine/native/kernels/movement/stream.h"
 #include "kernel_testing.h"
 
 namespace farcall::native {

@@ -10,7 +10,7 @@
 #include <farcall/core/layout.h>
 #include <farcall/primitives/structural.h>
 
-#include "engine/native/kernels/strided_copy.h"
+#include "engine/native/kernels/movement/strided_copy.h"
 #include "kernel_testing.h"
 
 namespace farcall::native::testing {

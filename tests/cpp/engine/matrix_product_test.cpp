@@ -14,7 +14,7 @@
 #include <tbb/task_arena.h>
 
 #include "engine/instruction_sets.h"
-#include "engine/native/kernels/matrix_product.h"
+#include "engine/native/kernels/products/matrix_product.h"
 
 namespace farcall::native {
 namespace {

@@ -9,8 +9,8 @@
 #include <farcall/handler/small_float.h>
 
 #include "engine/instruction_sets.h"
-#include "engine/native/kernels/convert.h"
-#include "engine/native/kernels/vector_narrow.h"
+#include "engine/native/kernels/elementwise/convert.h"
+#include "engine/native/kernels/vector/narrow.h"
 
 namespace farcall::native {
 namespace {

@@ -18,8 +18,8 @@
 #include <farcall/primitives/cumulative.h>
 
 #include "engine/instruction_sets.h"
-#include "engine/native/kernels/lanes.h"
-#include "engine/native/kernels/sort_words.h"
+#include "engine/native/kernels/elementwise/lanes.h"
+#include "engine/native/kernels/order/sort_words.h"
 #include "kernel_testing.h"
 
 namespace farcall::native::testing {

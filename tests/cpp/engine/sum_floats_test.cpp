@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/instruction_sets.h"
-#include "engine/native/kernels/sum_floats.h"
+#include "engine/native/kernels/reductions/sum_floats.h"
 
 namespace farcall::native {
 namespace {

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/instruction_sets.h"
-#include "engine/native/kernels/vector_math.h"
+#include "engine/native/kernels/vector/math.h"
 
 namespace farcall::native {
 namespace {

@@ -12,7 +12,7 @@
 #include <farcall/primitives/structural.h>
 
 #include "engine/native/jit/elementwise.h"
-#include "engine/native/kernels/moves.h"
+#include "engine/native/kernels/movement/moves.h"
 
 namespace farcall::native::jit {
 namespace {

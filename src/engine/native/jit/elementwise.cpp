@@ -11,8 +11,8 @@
 #include <farcall/primitives/elementwise.h>
 
 #include "engine/native/jit/vector_functions.h"
-#include "engine/native/kernels/elementwise.h"
-#include "engine/native/kernels/rows.h"
+#include "engine/native/kernels/elementwise/elementwise.h"
+#include "engine/native/kernels/movement/rows.h"
 
 namespace farcall::native::jit {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "engine/native/jit/builder.h"
 #include "engine/native/jit/elements.h"
-#include "engine/native/kernels/rows.h"
+#include "engine/native/kernels/movement/rows.h"
 
 namespace farcall::native::jit {
 namespace {

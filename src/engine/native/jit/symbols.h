@@ -1,4 +1,4 @@
-// Symbolic vectors: each operation of Highway that vector_exp-inl.h and vector_trig-inl.h use adds
+// Symbolic vectors: each operation of Highway that vector/exp-inl.h and trig-inl.h use adds
 // an instruction. With FARCALL_VECTORS set to this namespace, the functions in these files are
 // translated to instructions, by the same formulas as the kernels' compiled loops.
 #pragma once

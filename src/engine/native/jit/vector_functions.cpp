@@ -8,8 +8,8 @@
 // The functions below use these vectors instead of Highway's.
 #define FARCALL_VECTORS ::farcall::native::jit::symbols
 #define FARCALL_HAS_FMA 1
-#include "engine/native/kernels/vector_exp-inl.h"
-#include "engine/native/kernels/vector_trig-inl.h"
+#include "engine/native/kernels/vector/exp-inl.h"
+#include "engine/native/kernels/vector/trig-inl.h"
 
 namespace farcall::native::jit {
 namespace {

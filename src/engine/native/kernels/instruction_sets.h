@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "engine/native/kernels/arithmetic.h"
+#include "engine/native/kernels/elementwise/arithmetic.h"
 
 namespace farcall::native {
 
 enum class LoopTarget : uint8_t { kBaseline, kAvx2, kAvx512 };
-LoopTarget loop_target();  // of the instruction set in use; in vector_targets.cpp
+LoopTarget loop_target();  // of the instruction set in use; in vector/targets.cpp
 
 template <auto kLoop>
 struct ForTargets;

@@ -1,63 +1,67 @@
 # The kernels of the native engine. They need cblas.h and a BLAS library.
 set(FARCALL_NATIVE_KERNELS
-  arg_reduce.cpp
-  basic_unary.cpp
-  binary.cpp
-  cluster.cpp
-  cluster_plan.cpp
-  collectives.cpp
-  compare.cpp
-  convert.cpp
-  convolution.cpp
-  cumulative.cpp
-  dot_general.cpp
-  elementwise.cpp
-  fft.cpp
-  fourier.cpp
-  indexing.cpp
-  math.cpp
-  matrix_product.cpp
-  matrix_tile.cpp
-  narrow.cpp
-  random.cpp
-  reduce.cpp
-  reduce_window.cpp
-  scatter.cpp
-  select.cpp
-  shard_map.cpp
-  sort.cpp
-  sort_words.cpp
-  special_bessel.cpp
-  special_complex.cpp
-  special_gamma.cpp
-  special_incomplete.cpp
-  special_normal.cpp
-  strided_copy.cpp
-  structural.cpp
-  sum_floats.cpp
+  clusters/cluster.cpp
+  clusters/cluster_plan.cpp
+  clusters/tile_load.cpp
+  elementwise/basic_unary.cpp
+  elementwise/binary.cpp
+  elementwise/compare.cpp
+  elementwise/convert.cpp
+  elementwise/elementwise.cpp
+  elementwise/math.cpp
+  elementwise/narrow.cpp
+  elementwise/select.cpp
+  elementwise/ternary.cpp
+  fourier/fft.cpp
+  fourier/fourier.cpp
+  meshes/collectives.cpp
+  meshes/shard_map.cpp
+  movement/indexing.cpp
+  movement/scatter.cpp
+  movement/strided_copy.cpp
+  movement/structural.cpp
+  order/sort.cpp
+  order/sort_words.cpp
+  order/top_k.cpp
+  products/convolution.cpp
+  products/dot_general.cpp
+  products/matrix_product.cpp
+  products/matrix_tile.cpp
+  random/random.cpp
+  random/threefry.cpp
+  reductions/arg_reduce.cpp
+  reductions/cumulative.cpp
+  reductions/reduce.cpp
+  reductions/reduce_window.cpp
+  reductions/sum_floats.cpp
+  reductions/windows.cpp
+  special/bessel.cpp
+  special/complex.cpp
+  special/gamma.cpp
+  special/incomplete.cpp
+  special/normal.cpp
   table.cpp
-  ternary.cpp
-  threefry.cpp
-  tile_load.cpp
-  top_k.cpp
-  vector_erf.cpp
-  vector_exp.cpp
-  vector_fourier.cpp
-  vector_log.cpp
-  vector_math.cpp
-  vector_narrow.cpp
-  vector_targets.cpp
-  vector_trig.cpp
-  windows.cpp)
+  vector/erf.cpp
+  vector/exp.cpp
+  vector/fourier.cpp
+  vector/log.cpp
+  vector/math.cpp
+  vector/narrow.cpp
+  vector/targets.cpp
+  vector/trig.cpp)
 list(TRANSFORM FARCALL_NATIVE_KERNELS PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 # errno is not read, and setting it would make each square root a call. The compiler never fuses a product
 # and a sum, so all instruction sets give the same bits. The precompiled header is compiled without these
 # options.
-foreach(file math vector_erf vector_exp vector_fourier vector_log vector_trig)
+foreach(file
+    elementwise/math vector/erf vector/exp vector/fourier vector/log vector/trig)
   set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/${file}.cpp PROPERTIES
     SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-fno-math-errno;-ffp-contract=off")
 endforeach()
-foreach(file arg_reduce basic_unary binary compare convert fft narrow reduce scatter select sort ternary top_k)
+foreach(file
+    elementwise/basic_unary elementwise/binary elementwise/compare elementwise/convert elementwise/narrow
+    elementwise/select elementwise/ternary fourier/fft movement/scatter order/sort order/top_k
+    reductions/arg_reduce reductions/reduce)
   set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/${file}.cpp PROPERTIES
     COMPILE_OPTIONS -ffp-contract=off)
 endforeach()

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/native/kernels/collectives.h"
-#include "engine/native/kernels/elementwise.h"
-#include "engine/native/kernels/rows.h"
-#include "engine/native/kernels/vector_targets.h"
+#include "engine/native/kernels/elementwise/elementwise.h"
+#include "engine/native/kernels/meshes/collectives.h"
+#include "engine/native/kernels/movement/rows.h"
+#include "engine/native/kernels/vector/targets.h"
 
 namespace farcall::native {
 namespace {

@@ -8,8 +8,8 @@
 #include <farcall/core/layout.h>
 #include <farcall/primitives/shard_map.h>
 
-#include "engine/native/kernels/shard_map.h"
-#include "engine/native/kernels/strided_copy.h"
+#include "engine/native/kernels/meshes/shard_map.h"
+#include "engine/native/kernels/movement/strided_copy.h"
 
 namespace farcall::native {
 

@@ -5,7 +5,7 @@
 #include <farcall/primitives/shard_map.h>
 #include <farcall/program/walk.h>
 
-#include "engine/native/kernels/shard_map.h"
+#include "engine/native/kernels/meshes/shard_map.h"
 
 namespace farcall::native {
 namespace {

@@ -1,0 +1,257 @@
+// Runs clusters.
+#include "engine/native/kernels/clusters/cluster.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <memory>
+
+#include <farcall/primitives/cluster.h>
+
+#include "engine/native/kernels/movement/rows.h"
+#include "engine/native/kernels/movement/stream.h"
+#include "engine/native/parallel.h"
+
+namespace farcall::native {
+namespace {
+
+// The number of elements that a thread takes at a time.
+constexpr int64_t kGrain = 8192;
+
+size_t bases_bytes(const ClusterPlan& plan) {
+  const size_t count = TileAddress::kOperands + plan.bases.size();
+  return (count * sizeof(void*) + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// Runs tiles on one thread.
+class TileRunner {
+ public:
+  // `memory` holds the bases and then the memory of tiles.
+  TileRunner(const ClusterPlan& plan, void* const* operands, void* scalars, void* memory)
+      : plan_(plan), operands_(operands), bases_(static_cast<std::byte**>(memory)) {
+    bases_[TileAddress::kThread] = static_cast<std::byte*>(memory) + bases_bytes(plan);
+    bases_[TileAddress::kConstants] = static_cast<std::byte*>(plan.constants.data());
+    bases_[TileAddress::kScalars] = static_cast<std::byte*>(scalars);
+    for (size_t i = 0; i < plan.bases.size(); ++i) {
+      bases_[TileAddress::kOperands + i] = operand(plan.bases[i]);
+    }
+  }
+
+  ~TileRunner() {
+    if (plan_.streams) end_streams();
+  }
+  TileRunner(const TileRunner&) = delete;
+  TileRunner& operator=(const TileRunner&) = delete;
+
+  void run_once() const { run(plan_.once); }
+
+  void begin_tiles() {
+    set_counts(plan_.tile_rows, plan_.tile_columns);
+    run(plan_.per_thread);
+  }
+
+  // Returns the number of elements of the tile.
+  int64_t run_tile(int64_t tile) {
+    const int64_t row = tile / plan_.parts * plan_.tile_rows;
+    const int64_t column = tile % plan_.parts * plan_.tile_columns;
+    set_counts(std::min(plan_.tile_rows, plan_.rows - row),
+               std::min(plan_.tile_columns, plan_.columns - column));
+    if (plan_.num_tiles > 1) move_bases(row, column);
+    run(plan_.per_tile);
+    return count(Extent::kFull);
+  }
+
+  // Computes rows, or parts of rows, for a column reduction. The reduction bounds the number of
+  // rows and of columns.
+  const void* run_rows(int64_t first, int64_t num_rows, int64_t column, int64_t num_columns) {
+    const ClusterPlan::ColumnReduction& reduction = *plan_.column_reduction;
+    std::byte* const rows = bases_[TileAddress::kThread] + reduction.rows_offset;
+    const size_t row_bytes = static_cast<size_t>(num_columns) * reduction.width;
+    for (int64_t i = 0; i < num_rows; i += plan_.tile_rows) {
+      set_counts(std::min(plan_.tile_rows, num_rows - i), num_columns);
+      reduced_rows_ = rows + static_cast<size_t>(i) * row_bytes;
+      move_bases(first + i, column);
+      run(plan_.per_tile);
+    }
+    return rows;
+  }
+
+ private:
+  std::byte* operand(const ClusterPlan::Base& base) const {
+    if (base.operand == ClusterPlan::kReducedRows) return reduced_rows_;
+    return static_cast<std::byte*>(operands_[base.operand]) + base.offset;
+  }
+  std::byte* at(TileAddress address) const { return bases_[address.base] + address.offset; }
+  int64_t count(Extent extent) const { return counts_[static_cast<size_t>(extent)]; }
+
+  void set_counts(int64_t rows, int64_t columns) {
+    counts_[static_cast<size_t>(Extent::kRow)] = rows;
+    counts_[static_cast<size_t>(Extent::kColumn)] = columns;
+    counts_[static_cast<size_t>(Extent::kFull)] = rows * columns;
+  }
+
+  void move_bases(int64_t row, int64_t column) {
+    first_ = row * plan_.columns + column;
+    for (size_t i = 0; i < plan_.bases.size(); ++i) {
+      const ClusterPlan::Base& base = plan_.bases[i];
+      int64_t elements = 0;
+      if (base.extent == Extent::kFull) elements = first_;
+      if (base.extent == Extent::kRow) elements = row;
+      if (base.extent == Extent::kColumn) elements = column;
+      if (base.operand == ClusterPlan::kReducedRows) elements = 0;
+      bases_[TileAddress::kOperands + i] =
+          operand(base) + static_cast<size_t>(elements) * base.width;
+    }
+  }
+
+  void run(std::span<const TileStep> steps) const {
+    for (const TileStep& step : steps) {
+      std::byte* const output = at(step.output);
+      const int64_t size = count(step.extent);
+      if (step.kind == TileStep::Kind::kLoop) [[likely]] {
+        const void* inputs[kMaxElementwiseInputs];
+        for (size_t i = 0; i < kMaxElementwiseInputs; ++i) inputs[i] = at(step.inputs[i]);
+        step.loop(inputs, output, size, step.extra);
+      } else {
+        run_other(step, at(step.inputs[0]), output, size);
+      }
+    }
+  }
+
+  void run_other(const TileStep& step, std::byte* input, std::byte* output, int64_t size) const {
+    const int64_t rows = count(Extent::kRow), columns = count(Extent::kColumn);
+    const auto row_bytes = static_cast<size_t>(columns) * step.width;
+    switch (step.kind) {
+      case TileStep::Kind::kConvert:
+        return plan_.conversions[step.index].run(input, output, size);
+      case TileStep::Kind::kFill:
+        return fill_elements(output, input, step.width, size);
+      case TileStep::Kind::kRepeatRows:
+        for (int64_t i = 0; i < rows; ++i, input += step.width, output += row_bytes) {
+          fill_elements(output, input, step.width, columns);
+        }
+        return;
+      case TileStep::Kind::kRepeatColumns:
+        for (int64_t i = 0; i < rows; ++i, output += row_bytes) {
+          std::memcpy(output, input, row_bytes);
+        }
+        return;
+      case TileStep::Kind::kReduce: {
+        const ClusterPlan::Reduction& reduction = plan_.reductions[step.index];
+        const Kernel& kernel = rows == plan_.tile_rows ? reduction.whole : reduction.last;
+        void* const operands[] = {input, output};
+        return kernel.run({operands, nullptr, kernel.data.get()});
+      }
+      case TileStep::Kind::kStream:
+        return stream_bytes(input, output, static_cast<size_t>(size) * step.width);
+      case TileStep::Kind::kLoad:
+        return plan_.views[step.index].load(input, first_, size, output);
+      case TileStep::Kind::kCount:
+        return plan_.countings[step.index].load(first_, size, output);
+      case TileStep::Kind::kLoop:
+        break;
+    }
+  }
+
+  const ClusterPlan& plan_;
+  void* const* operands_;
+  std::byte** bases_;
+  std::byte* reduced_rows_ = nullptr;
+  int64_t first_ = 0;                 // the first element of the tile
+  int64_t counts_[4] = {1, 1, 1, 1};  // number of elements, by extent
+};
+
+size_t thread_memory(const ClusterPlan& plan) { return bases_bytes(plan) + plan.thread_bytes; }
+
+void run_all_tiles(const ClusterPlan& plan, const KernelCall& call, void* scalars, void* memory) {
+  const int64_t tile_size = plan.tile_rows * plan.tile_columns;
+  const int64_t per_grain = std::max<int64_t>(1, kGrain / tile_size);
+  const int64_t num_grains = (plan.num_tiles - 1) / per_grain + 1;
+  const int64_t num_steps = std::ssize(plan.per_tile);
+  std::atomic<bool> is_taken{false};
+  const auto work = [&](Tiles& tiles) {
+    int64_t grain;
+    if (!tiles.next(grain)) return;
+    // The first thread uses the memory of the state.
+    const bool is_first = !is_taken.exchange(true, std::memory_order_relaxed);
+    const Storage own = is_first ? Storage() : Storage::allocate(thread_memory(plan));
+    TileRunner runner(plan, call.operands, scalars, is_first ? memory : own.data());
+    runner.begin_tiles();
+    do {
+      const int64_t end = std::min(plan.num_tiles, (grain + 1) * per_grain);
+      for (int64_t tile = grain * per_grain; tile < end; ++tile) {
+        if (!tiles.go_on(runner.run_tile(tile) * num_steps * kStepCost)) return;
+      }
+    } while (tiles.next(grain));
+  };
+  run_tiles(num_grains, num_threads_for_elements(plan.rows * plan.columns), work);
+}
+
+// Computes the rows for one thread of a column reduction.
+class RowsOfTiles final : public ComputedRows {
+ public:
+  // `memory`: null to allocate memory.
+  RowsOfTiles(const ClusterPlan& plan, const KernelCall& call, void* scalars, void* memory)
+      : own_(memory ? Storage() : Storage::allocate(thread_memory(plan))),
+        runner_(plan, call.operands, scalars, memory ? memory : own_.data()) {
+    runner_.begin_tiles();
+  }
+  const void* compute(int64_t row, int64_t num_rows, int64_t column, int64_t num_columns) override {
+    return runner_.run_rows(row, num_rows, column, num_columns);
+  }
+
+ private:
+  Storage own_;
+  TileRunner runner_;
+};
+
+void run_column_reduction(const ClusterPlan& plan, const KernelCall& call, void* scalars,
+                          void* memory) {
+  if (!plan.once.empty()) TileRunner(plan, call.operands, scalars, memory).run_once();
+  const ClusterPlan::ColumnReduction& reduction = *plan.column_reduction;
+  std::atomic<bool> is_taken{false};
+  const auto make_rows = [&]() -> std::unique_ptr<ComputedRows> {
+    // The first thread uses the memory of the state.
+    const bool is_first = !is_taken.exchange(true, std::memory_order_relaxed);
+    return std::make_unique<RowsOfTiles>(plan, call, scalars, is_first ? memory : nullptr);
+  };
+  reduction.kernel.run(call.operands[reduction.output], reduction.rows_at_once,
+                       std::cref(make_rows));
+}
+
+void run_cluster(const KernelCall& call) {
+  const auto& plan = *static_cast<const ClusterPlan*>(call.data);
+  auto* const scalars = static_cast<std::byte*>(call.scratch);
+  std::byte* const memory = scalars + plan.scalars_bytes;
+  if (plan.column_reduction) return run_column_reduction(plan, call, scalars, memory);
+  if (plan.num_tiles <= 1 || !plan.once.empty()) {
+    TileRunner runner(plan, call.operands, scalars, memory);
+    runner.run_once();
+    if (plan.num_tiles == 0) return;
+    if (plan.num_tiles == 1) {
+      runner.begin_tiles();
+      runner.run_tile(0);
+      return;
+    }
+  }
+  run_all_tiles(plan, call, scalars, memory);
+}
+
+Kernel make_cluster(std::span<const ShapeDtype>, std::span<const ShapeDtype>,
+                    const Params* params) {
+  auto plan = plan_cluster(*params_as<ClusterParams>(params).jaxpr);
+  if (!plan) return {};
+  Kernel kernel{.run = run_cluster, .in_place = plan->in_place};
+  kernel.scratch_bytes = plan->scalars_bytes + thread_memory(*plan);
+  kernel.data = std::move(plan);
+  return kernel;
+}
+
+constexpr KernelRow kRows[] = {{"cluster", make_cluster}};
+
+}  // namespace
+
+std::span<const KernelRow> cluster_rows() { return kRows; }
+
+}  // namespace farcall::native

@@ -1,0 +1,88 @@
+// Data of the planner before memory is assigned: steps on registers.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <farcall/core/storage.h>
+
+#include "engine/native/kernels/clusters/cluster.h"
+#include "engine/native/kernels/elementwise/elementwise.h"
+
+namespace farcall::native {
+
+inline constexpr size_t kNoStep = SIZE_MAX;
+
+// The location of a tile's part of a value.
+struct TileRegister {
+  enum class Home : uint8_t { kBase, kConstant, kScratch };
+  Home home = Home::kScratch;
+  uint32_t index = 0;  // of the base or the constant
+  Extent extent = Extent::kFull;
+  uint32_t width = 0;
+  size_t made_by = kNoStep, last_read = kNoStep;  // steps
+  std::optional<size_t> same_as;                  // the register whose memory it shares
+  uint32_t offset = 0;                            // for kScratch
+};
+
+enum class TilePhase : uint8_t { kOnce, kPerThread, kPerTile };
+
+// Constants that all tiles read. Equal constants are stored once, repeated for each element of a
+// tile.
+class TileConstants {
+ public:
+  // Returns the index of the constant.
+  uint32_t add(const void* element, uint32_t width) {
+    const std::string bytes(static_cast<const char*>(element), width);
+    const auto found = std::ranges::find(elements_, bytes);
+    if (found != elements_.end()) return static_cast<uint32_t>(found - elements_.begin());
+    elements_.push_back(bytes);
+    return static_cast<uint32_t>(elements_.size() - 1);
+  }
+  const std::string& element(uint32_t number) const { return elements_[number]; }
+  // The total size of all constants, without repetition.
+  int64_t nbytes() const {
+    int64_t sum = 0;
+    for (const std::string& element : elements_) sum += std::ssize(element);
+    return sum;
+  }
+
+  // Allocates all constants, each repeated `count` times.
+  Storage place(int64_t count) {
+    size_t size = 0;
+    for (const std::string& element : elements_) {
+      offsets_.push_back(static_cast<uint32_t>(size));
+      const size_t nbytes = static_cast<size_t>(count) * element.size();
+      size += (nbytes + kAlignment - 1) / kAlignment * kAlignment;
+    }
+    if (size == 0) return {};
+    Storage memory = Storage::allocate(size);
+    for (size_t i = 0; i < elements_.size(); ++i) {
+      fill_elements(static_cast<std::byte*>(memory.data()) + offsets_[i], elements_[i].data(),
+                    elements_[i].size(), count);
+    }
+    return memory;
+  }
+  uint32_t offset(uint32_t number) const { return offsets_[number]; }
+
+ private:
+  std::vector<std::string> elements_;
+  std::vector<uint32_t> offsets_;
+};
+
+// A step on registers.
+struct TileDraft {
+  TileStep::Kind kind = TileStep::Kind::kLoop;
+  std::vector<size_t> inputs;
+  size_t output = 0;
+  Loop loop = nullptr;
+  int64_t extra = 0;
+  uint32_t index = 0;
+  TilePhase phase = TilePhase::kPerTile;
+  bool is_left_out = false;
+};
+
+}  // namespace farcall::native

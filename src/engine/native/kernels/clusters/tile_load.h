@@ -1,0 +1,47 @@
+// Loads tiles of a cluster other than whole operands: strided elements of an operand, and the
+// numbers of an iota.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <farcall/core/shape_dtype.h>
+
+#include "engine/native/kernels/elementwise/convert.h"
+#include "engine/native/kernels/movement/moves.h"
+
+namespace farcall::native {
+
+// Elements of an operand in the row-major order of the result that they are moved to.
+class StridedView {
+ public:
+  StridedView(ShapeDtype result, const ElementSource& source);
+
+  // Whether the elements are contiguous.
+  bool is_dense() const { return dimensions_.size() == 1 && dimensions_[0].stride == 1; }
+  // Whether runs are long enough, and dense enough, to be loaded tile by tile.
+  bool is_worth_loading() const;
+
+  // Writes elements [first, first + count) to `target`; `source` points at element 0.
+  void load(const void* source, int64_t first, int64_t count, void* target) const;
+
+ private:
+  struct Dimension {
+    int64_t size, stride;  // elements
+  };
+  std::vector<Dimension> dimensions_;  // at least one
+  int64_t width_;
+};
+
+// The numbers of an iota.
+class Counting {
+ public:
+  Counting(ShapeDtype result, int64_t dimension);
+  void load(int64_t first, int64_t count, void* target) const;
+
+ private:
+  Conversion convert_;
+  int64_t size_ = 1, inner_ = 1;  // of the dimension; number of elements after it
+};
+
+}  // namespace farcall::native

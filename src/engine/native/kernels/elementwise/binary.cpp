@@ -1,0 +1,306 @@
+// Elementwise operations of two operands.
+#include <cmath>
+#include <utility>
+
+#include "engine/native/kernels/elementwise/elementwise.h"
+#include "engine/native/kernels/elementwise/math_loops.h"
+#include "engine/native/kernels/movement/rows.h"
+#include "engine/native/kernels/special/special.h"
+
+namespace farcall::native {
+namespace {
+
+struct Add {
+  static constexpr bool kSignless = true;
+  template <class T>
+  T operator()(T x, T y) const {
+    return add(x, y);
+  }
+};
+struct Sub {
+  static constexpr bool kSignless = true;
+  template <class T>
+  T operator()(T x, T y) const {
+    return subtract(x, y);
+  }
+};
+struct Mul {
+  static constexpr bool kSignless = true;
+  template <class T>
+  T operator()(T x, T y) const {
+    return multiply(x, y);
+  }
+};
+
+// Division of integers by zero gives -1 (all bits set); the lowest integer divided by -1 is itself.
+struct Div {
+  template <Integer T>
+  T operator()(T x, T y) const {
+    if (y == 0) return static_cast<T>(-1);
+    if (Signed<T> && y == static_cast<T>(-1)) return subtract(T(0), x);
+    return static_cast<T>(x / y);
+  }
+  template <class T>
+  requires Float<T> || Complex<T> T operator()(T x, T y) const { return x / y; }
+};
+// The remainder has the dividend's sign.
+struct Rem {
+  template <Integer T>
+  T operator()(T x, T y) const {
+    if (y == 0) return x;
+    if (Signed<T> && y == static_cast<T>(-1)) return 0;
+    return static_cast<T>(x % y);
+  }
+  template <Float T>
+  T operator()(T x, T y) const {
+    return std::fmod(x, y);
+  }
+};
+struct Max {
+  template <class T>
+  T operator()(T x, T y) const {
+    return maximum(x, y);
+  }
+};
+struct Min {
+  template <class T>
+  T operator()(T x, T y) const {
+    return minimum(x, y);
+  }
+};
+
+struct Pow {
+  template <Integer T>
+  T operator()(T x, T y) const {
+    if (y < 0) {
+      if (x == 1) return 1;
+      return static_cast<T>(x == static_cast<T>(-1) ? ((y & 1) ? -1 : 1) : 0);
+    }
+    return power_by_squaring(x, static_cast<uint64_t>(y));
+  }
+  double operator()(double x, double y) const { return std::pow(x, y); }
+  template <Float T>
+  std::complex<T> operator()(std::complex<T> x, std::complex<T> y) const {
+    using Wide = std::complex<Wider<T>>;
+    return std::complex<T>(complex_pow(Wide(x.real(), x.imag()), Wide(y.real(), y.imag())));
+  }
+};
+#define FARCALL_SPECIAL_FUNCTION(Name, function)                 \
+  struct Name {                                                  \
+    template <Float T>                                           \
+    T operator()(T x, T y) const {                               \
+      return static_cast<T>(function(Wider<T>(x), Wider<T>(y))); \
+    }                                                            \
+  };
+
+FARCALL_SPECIAL_FUNCTION(Beta, beta)
+FARCALL_SPECIAL_FUNCTION(Betaln, log_beta)
+FARCALL_SPECIAL_FUNCTION(Igamma, igamma)
+FARCALL_SPECIAL_FUNCTION(IgammaGradA, igamma_grad_a)
+FARCALL_SPECIAL_FUNCTION(Igammac, igammac)
+FARCALL_SPECIAL_FUNCTION(Polygamma, polygamma)
+FARCALL_SPECIAL_FUNCTION(RandomGammaGrad, random_gamma_grad)
+FARCALL_SPECIAL_FUNCTION(Zeta, zeta)
+
+#undef FARCALL_SPECIAL_FUNCTION
+
+// Euclid's algorithm on absolute values, in unsigned arithmetic: the lowest integer's does not fit
+// the signed type.
+struct Gcd {
+  template <Integer T>
+  T operator()(T x, T y) const {
+    using U = std::make_unsigned_t<T>;
+    const auto magnitude = [](T value) {
+      return static_cast<U>(value < 0 ? U(0) - static_cast<U>(value) : static_cast<U>(value));
+    };
+    U a = magnitude(x), b = magnitude(y);
+    while (b != 0) a = static_cast<U>(std::exchange(b, static_cast<U>(a % b)));
+    return static_cast<T>(a);
+  }
+};
+struct Atan2 {
+  // -i log((x + iy) / sqrt(x^2 + y^2))
+  template <Complex T>
+  T operator()(T y_in, T x_in) const {
+    const std::complex<double> x(x_in), y(y_in), i(0, 1);
+    return T(-i * std::log((x + i * y) / std::sqrt(x * x + y * y)));
+  }
+};
+struct Nextafter {
+  template <Float T>
+  T operator()(T x, T y) const {
+    return std::nextafter(x, y);
+  }
+};
+
+struct And {
+  static constexpr bool kSignless = true;
+  template <Unsigned T>
+  T operator()(T x, T y) const {
+    return x & y;
+  }
+};
+struct Or {
+  static constexpr bool kSignless = true;
+  template <Unsigned T>
+  T operator()(T x, T y) const {
+    return x | y;
+  }
+};
+struct Xor {
+  static constexpr bool kSignless = true;
+  template <Unsigned T>
+  T operator()(T x, T y) const {
+    return x ^ y;
+  }
+};
+
+// Shifting by the width or more leaves only the sign. Negative counts are large unsigned ones.
+template <class T>
+bool is_shifted_out(T count) {
+  return static_cast<std::make_unsigned_t<T>>(count) >= 8 * sizeof(T);
+}
+struct ShiftLeft {
+  static constexpr bool kSignless = true;
+  template <Unsigned T>
+  T operator()(T x, T count) const {
+    return is_shifted_out(count) ? T(0) : static_cast<T>(static_cast<Wrapping<T>>(x) << count);
+  }
+};
+struct ShiftRightLogical {
+  static constexpr bool kSignless = true;
+  template <Unsigned T>
+  T operator()(T x, T count) const {
+    return is_shifted_out(count) ? T(0) : static_cast<T>(x >> count);
+  }
+};
+struct ShiftRightArithmetic {
+  template <Signed T>
+  T operator()(T x, T count) const {
+    return static_cast<T>(x >> (is_shifted_out(count) ? 8 * sizeof(T) - 1 : count));
+  }
+};
+
+struct MakeComplex {
+  template <Float T>
+  std::complex<T> operator()(T real, T imag) const {
+    return {real, imag};
+  }
+};
+
+using Types = std::span<const ShapeDtype>;
+
+// For bools, a sum is "or" and a product is "and".
+template <class Op, class BoolOp>
+ElementwiseSpec make_arithmetic(Types inputs, Types outputs, const Params* params) {
+  if (inputs[0].dtype() == DType::kBool) {
+    const auto& loop = binary_loops<BoolOp>()[static_cast<size_t>(DType::kUInt8)].loop;
+    return {.loop = {loop, DType::kBool}, .loads = {DType::kBool, DType::kBool}};
+  }
+  return make_binary<Op>(inputs, outputs, params);
+}
+
+// `function` for floats where it has a loop, and `Op` for other types.
+template <MathFunction function, class Op>
+ElementwiseSpec make_math(Types inputs, Types, const Params*) {
+  if (inputs[0].dtype() == DType::kBool) return {};
+  return elementwise(with_math_loops(binary_loops<Op>(), function), inputs[0].dtype());
+}
+
+template <class Op>
+ElementwiseSpec make_number(Types inputs, Types outputs, const Params* params) {
+  if (inputs[0].dtype() == DType::kBool) return {};
+  return make_binary<Op>(inputs, outputs, params);
+}
+
+// load_dtype makes the value signed or unsigned. A negative count is read as a large number.
+template <class Op, DType (*load_dtype)(DType)>
+ElementwiseSpec make_shift(Types inputs, Types, const Params*) {
+  const DType dtype = inputs[0].dtype();
+  if (!is_integer(dtype)) return {};
+  const DType load = load_dtype(dtype);
+  return {.loop = binary_loops<Op>()[static_cast<size_t>(compute_dtype(load))],
+          .loads = {load, compute_dtype(dtype)}};
+}
+
+// ---- nextafter of narrow floats: a step in the order of their bits
+
+struct NarrowFormat {
+  uint32_t sign;  // the bit; 0 when there are no negative values
+  bool has_minus_zero;
+};
+
+uint32_t narrow_step(uint32_t bits, float x, float y, uint32_t nan, NarrowFormat format) {
+  if (x != x || y != y) return nan;
+  if (x == y) return bits;
+  if (x == 0 && format.sign) return y > 0 ? 1 : (format.sign | 1);
+  const bool is_away_from_zero = (x < 0) == (y < x);
+  const uint32_t next = is_away_from_zero ? bits + 1 : bits - 1;
+  return next == format.sign && !format.has_minus_zero ? 0 : next;
+}
+
+template <class Bits>
+void nextafter_loop(const void* const* inputs, void* output, int64_t size, int64_t extra) {
+  const auto dtype = static_cast<DType>(extra);
+  const auto& info = dtype_info(dtype);
+  const auto widen = narrow_to_float(dtype);
+  const bool is_fnuz = info.name.ends_with("fnuz");
+  const NarrowFormat format = {dtype == DType::kFloat8E8M0FNU ? 0 : 1u << (info.bits - 1),
+                               !is_fnuz};
+  Bits nan = 0;
+  const float float_nan = std::numeric_limits<float>::quiet_NaN();
+  float_to_narrow(dtype)(&float_nan, &nan, 1, {});
+  float x[kBlock], y[kBlock];
+  for (int64_t start = 0; start < size; start += kBlock) {
+    const int64_t count = std::min(size - start, kBlock);
+    const auto* bits = static_cast<const Bits*>(inputs[0]) + start;
+    widen(bits, x, count, {});
+    widen(static_cast<const Bits*>(inputs[1]) + start, y, count, {});
+    auto* result = static_cast<Bits*>(output) + start;
+    for (int64_t i = 0; i < count; ++i) {
+      result[i] = static_cast<Bits>(narrow_step(bits[i], x[i], y[i], nan, format));
+    }
+  }
+}
+
+ElementwiseSpec make_nextafter(Types inputs, Types outputs, const Params* params) {
+  const DType dtype = inputs[0].dtype();
+  if (!is_narrow_float(dtype)) return make_binary<Nextafter>(inputs, outputs, params);
+  const Loop loop = byte_width(dtype) == 1 ? nextafter_loop<uint8_t> : nextafter_loop<uint16_t>;
+  return {.loop = {loop, dtype}, .loads = {dtype, dtype}, .extra = static_cast<int64_t>(dtype)};
+}
+
+constexpr KernelRow kRows[] = {
+    {"add", make_arithmetic<Add, Or>},
+    {"and", make_binary<And>},
+    {"atan2", make_math<MathFunction::kAtan2, Atan2>},
+    {"beta", make_binary<Beta>},
+    {"betaln", make_binary<Betaln>},
+    {"complex", make_binary<MakeComplex>},
+    {"div", make_number<Div>},
+    {"max", make_binary<Max>},
+    {"min", make_binary<Min>},
+    {"mul", make_arithmetic<Mul, And>},
+    {"nextafter", make_nextafter},
+    {"or", make_binary<Or>},
+    {"gcd", make_binary<Gcd>},
+    {"igamma", make_binary<Igamma>},
+    {"igamma_grad_a", make_binary<IgammaGradA>},
+    {"igammac", make_binary<Igammac>},
+    {"polygamma", make_binary<Polygamma>},
+    {"random_gamma_grad", make_binary<RandomGammaGrad>},
+    {"zeta", make_binary<Zeta>},
+    {"pow", make_math<MathFunction::kPow, Pow>},
+    {"rem", make_number<Rem>},
+    {"shift_left", make_shift<ShiftLeft, unsigned_dtype>},
+    {"shift_right_arithmetic", make_shift<ShiftRightArithmetic, signed_dtype>},
+    {"shift_right_logical", make_shift<ShiftRightLogical, unsigned_dtype>},
+    {"sub", make_number<Sub>},
+    {"xor", make_binary<Xor>},
+};
+
+}  // namespace
+
+std::span<const KernelRow> binary_rows() { return kRows; }
+
+}  // namespace farcall::native

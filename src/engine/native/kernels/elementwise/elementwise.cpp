@@ -1,0 +1,203 @@
+#include "engine/native/kernels/elementwise/elementwise.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "engine/native/kernels/interruptible.h"
+#include "engine/native/kernels/movement/stream.h"
+#include "engine/native/parallel.h"
+
+namespace farcall::native {
+namespace {
+
+struct Block {
+  alignas(64) std::byte bytes[kBlock * kMaxComputeWidth];
+};
+
+struct ElementwisePlan {
+  struct Input {
+    Conversion load;
+    bool is_repeated = false;
+  };
+  std::array<Input, kMaxElementwiseInputs> inputs;
+  size_t num_inputs = 0;
+  Conversion store;
+  Loop loop = nullptr;
+  int64_t size = 0;
+  int64_t extra = 0;
+};
+
+// Calls piece(first, last) for ranges of elements, on several threads if there are many.
+template <class Piece>
+void in_ranges(int64_t size, const Piece& piece) {
+  if (size <= kPolledElements) [[likely]]
+    return piece(int64_t{0}, size);
+  constexpr int64_t kRange = int64_t{1} << 14;
+  run_tiles((size - 1) / kRange + 1, num_threads_for_elements(size), [&](Tiles& tiles) {
+    for (int64_t range; tiles.next(range);) {
+      piece(range * kRange, std::min(size, (range + 1) * kRange));
+      if (!tiles.go_on(kRange * kStepCost)) return;
+    }
+  });
+}
+
+void run_whole(const KernelCall& call) {
+  const auto& plan = *static_cast<const ElementwisePlan*>(call.data);
+  const size_t width = plan.store.target_width;
+  void* const output = call.operands[plan.num_inputs];
+  const auto at = [](void* data, int64_t i, size_t element_width) {
+    return static_cast<std::byte*>(data) + static_cast<size_t>(i) * element_width;
+  };
+  const auto run = [&](int64_t first, int64_t count, void* target) {
+    const void* inputs[kMaxElementwiseInputs];
+    for (size_t i = 0; i < plan.num_inputs; ++i) {
+      inputs[i] = at(call.operands[i], first, plan.inputs[i].load.source_width);
+    }
+    plan.loop(inputs, target, count, plan.extra);
+  };
+  const bool is_in_place = std::count(call.operands, call.operands + plan.num_inputs, output) > 0;
+  if (plan.size * static_cast<int64_t>(width) < kStreamedBytes || is_in_place) [[likely]] {
+    return in_ranges(plan.size, [&](int64_t first, int64_t last) {
+      run(first, last - first, at(output, first, width));
+    });
+  }
+  in_ranges(plan.size, [&](int64_t first, int64_t last) {
+    Block block;
+    const auto most = static_cast<int64_t>(sizeof(block.bytes) / width);
+    for (int64_t start = first; start < last; start += most) {
+      const int64_t count = std::min(last - start, most);
+      run(start, count, block.bytes);
+      stream_bytes(block.bytes, at(output, start, width), static_cast<size_t>(count) * width);
+    }
+    end_streams();
+  });
+}
+
+// `repeated` holds the blocks of scalar operands.
+void run_range_in_blocks(const ElementwisePlan& plan, const KernelCall& call, const Block* repeated,
+                         int64_t first, int64_t last) {
+  Block blocks[kMaxElementwiseInputs], result;
+  const void* pointers[kMaxElementwiseInputs] = {};
+  for (size_t i = 0; i < plan.num_inputs; ++i) {
+    pointers[i] = plan.inputs[i].is_repeated ? repeated[i].bytes : blocks[i].bytes;
+  }
+  auto* output = static_cast<std::byte*>(call.operands[plan.num_inputs]);
+  for (int64_t start = first; start < last; start += kBlock) {
+    const int64_t count = std::min(last - start, kBlock);
+    for (size_t i = 0; i < plan.num_inputs; ++i) {
+      const auto& input = plan.inputs[i];
+      if (input.is_repeated) continue;
+      const auto* source = static_cast<const std::byte*>(call.operands[i]) +
+                           static_cast<size_t>(start) * input.load.source_width;
+      if (input.load.is_copy()) {
+        pointers[i] = source;
+      } else {
+        input.load.run(source, blocks[i].bytes, count);
+      }
+    }
+    auto* target = output + static_cast<size_t>(start) * plan.store.target_width;
+    if (plan.store.is_copy()) {
+      plan.loop(pointers, target, count, plan.extra);
+    } else {
+      plan.loop(pointers, result.bytes, count, plan.extra);
+      plan.store.run(result.bytes, target, count);
+    }
+  }
+}
+
+// Each scalar is repeated once into a block that serves all blocks of the other operands. This
+// happens before anything is written, because the output may share a scalar's memory.
+void run_blocks(const KernelCall& call) {
+  const auto& plan = *static_cast<const ElementwisePlan*>(call.data);
+  if (plan.size == 0) return;
+  Block repeated[kMaxElementwiseInputs];
+  for (size_t i = 0; i < plan.num_inputs; ++i) {
+    const auto& input = plan.inputs[i];
+    if (!input.is_repeated) continue;
+    alignas(16) std::byte element[kMaxComputeWidth];
+    input.load.run(call.operands[i], element, 1);
+    fill_elements(repeated[i].bytes, element, input.load.target_width, std::min(plan.size, kBlock));
+  }
+  in_ranges(plan.size, [&](int64_t first, int64_t last) {
+    run_range_in_blocks(plan, call, repeated, first, last);
+  });
+}
+
+struct ConvertPlan {
+  Conversion conversion;
+  int64_t size;
+};
+
+void run_conversion(const KernelCall& call) {
+  const auto& plan = *static_cast<const ConvertPlan*>(call.data);
+  in_ranges(plan.size, [&](int64_t first, int64_t last) {
+    const auto at = static_cast<size_t>(first);
+    plan.conversion.run(
+        static_cast<const std::byte*>(call.operands[0]) + at * plan.conversion.source_width,
+        static_cast<std::byte*>(call.operands[1]) + at * plan.conversion.target_width,
+        last - first);
+  });
+}
+
+template <class T>
+void fill_as(void* target, const void* element, int64_t size) {
+  T value;
+  std::memcpy(&value, element, sizeof(T));
+  in_pieces(size, [&](int64_t first, int64_t count) {
+    std::fill_n(static_cast<T*>(target) + first, count, value);
+  });
+}
+
+}  // namespace
+
+void fill_elements(void* target, const void* element, size_t width, int64_t size) {
+  switch (width) {
+    case 1:
+      return fill_as<uint8_t>(target, element, size);
+    case 2:
+      return fill_as<uint16_t>(target, element, size);
+    case 4:
+      return fill_as<uint32_t>(target, element, size);
+    case 8:
+      return fill_as<uint64_t>(target, element, size);
+    default:
+      FARCALL_ASSERT(width == 16);
+      return fill_as<std::array<uint64_t, 2>>(target, element, size);
+  }
+}
+
+Kernel make_elementwise(std::span<const ShapeDtype> inputs, const ShapeDtype& output,
+                        const ElementwiseSpec& spec) {
+  if (spec.conversion) {
+    return {.run = run_conversion,
+            .data = std::make_shared<ConvertPlan>(ConvertPlan{*spec.conversion, output.size()}),
+            .can_run_in_place = true};
+  }
+  if (!spec.loop.loop) return {};
+  FARCALL_ASSERT(inputs.size() <= kMaxElementwiseInputs);
+  auto plan = std::make_shared<ElementwisePlan>();
+  plan->num_inputs = inputs.size();
+  plan->loop = spec.loop.loop;
+  plan->size = output.size();
+  plan->extra = spec.extra;
+  plan->store = make_conversion(spec.loop.result, output.dtype());
+  bool is_direct = plan->store.is_copy();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    plan->inputs[i].load = make_conversion(inputs[i].dtype(), spec.loads[i]);
+    plan->inputs[i].is_repeated = inputs[i].size() != output.size();
+    FARCALL_ASSERT(!plan->inputs[i].is_repeated || inputs[i].size() == 1);
+    is_direct = is_direct && plan->inputs[i].load.is_copy() && !plan->inputs[i].is_repeated;
+  }
+  return {
+      .run = is_direct ? run_whole : run_blocks, .data = std::move(plan), .can_run_in_place = true};
+}
+
+ElementwiseSpec elementwise(const LoopTable& loops, DType dtype, int64_t extra) {
+  const DType compute = compute_dtype(dtype);
+  return {.loop = loops[static_cast<size_t>(compute)],
+          .loads = {compute, compute, compute},
+          .extra = extra};
+}
+
+}  // namespace farcall::native

@@ -1,0 +1,392 @@
+// fft: always computed in double precision.
+//
+// Dimensions are transformed one after the other, each by one pass over all of its lines, or by two
+// passes if the lines are long. A pass gathers a few lines at a time side by side in scratch
+// memory, and writes them where the next pass, or the result, needs them.
+#include <algorithm>
+#include <array>
+#include <complex>
+#include <limits>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include <farcall/primitives/fft.h>
+
+#include "engine/native/kernels/clusters/lane_tiles.h"
+#include "engine/native/kernels/elementwise/lanes.h"
+#include "engine/native/kernels/fourier/fourier.h"
+#include "engine/native/kernels/instruction_sets.h"
+#include "engine/native/kernels/interruptible.h"
+#include "engine/native/kernels/movement/rows.h"
+#include "engine/native/kernels/scratch.h"
+
+namespace farcall::native {
+namespace {
+
+using Types = std::span<const ShapeDtype>;
+using Number = std::complex<double>;
+
+// The most lines transformed at a time, and the scratch memory for them.
+constexpr int64_t kMostTogether = 8;
+constexpr int64_t kBytesTogether = int64_t{4} << 20;
+// Lines of at least this length are transformed as the columns and rows of a matrix.
+constexpr int64_t kLongLine = 4096;
+// Numbers of a batch transformed at a time.
+constexpr int64_t kChunk = int64_t{1} << 20;
+
+// ---- lines in memory
+
+// Number j of line w is number first[w] + j * step of the line in memory that begins at element
+// begin[w]; the numbers of that line are `apart` elements apart.
+struct Places {
+  int64_t begin[kMostTogether], first[kMostTogether];
+  int64_t step = 1, apart = 1;
+
+  int64_t at(int64_t w) const { return begin[w] + first[w] * apart; }
+};
+
+struct Lines {
+  FourierParts parts;
+  int64_t size, count;
+};
+
+using Load = void (*)(const void* memory, const Places& places, int64_t length, Lines lines);
+using Store = void (*)(Lines lines, const Places& places, int64_t kept, double scale, void* memory);
+
+// Calls visit(j, w, which, at) for number j of line w: `which` is its index in the parts, `at` its
+// element in memory. Prefetches that element: if lines are columns, each number is on another page.
+template <bool is_written, class T, class Visit>
+void for_each_number(const Lines& lines, const Places& places, const T* memory, Visit visit) {
+  constexpr int64_t kAhead = 16;
+  const int64_t step = places.step * places.apart;
+  const auto walk = [&](auto count) {
+    int64_t at[kMostTogether];
+    for (int64_t w = 0; w < count; ++w) at[w] = places.at(w);
+    for (int64_t j = 0; j < lines.size; ++j) {
+      const int64_t ahead = std::min(j + kAhead, lines.size - 1) * step;
+      __builtin_prefetch(memory + at[0] + ahead, is_written);
+      __builtin_prefetch(memory + at[count - 1] + ahead, is_written);
+      for (int64_t w = 0; w < count; ++w) visit(j, w, j * count + w, at[w] + j * step);
+    }
+  };
+  if (lines.count == kMostTogether) {
+    walk(std::integral_constant<int64_t, kMostTogether>());
+  } else {
+    walk(lines.count);
+  }
+}
+
+template <class T>
+void load_lines(const void* memory, const Places& places, int64_t, Lines lines) {
+  const auto* x = static_cast<const T*>(memory);
+  for_each_number<false>(lines, places, x, [&](int64_t, int64_t, int64_t to, int64_t at) {
+    lines.parts.re[to] = std::real(x[at]);
+    lines.parts.im[to] = std::imag(x[at]);
+  });
+}
+
+// If the transform of a line of `length` numbers is real, only its first half is in memory; the
+// other half is its conjugate.
+template <class T>
+void load_halves(const void* memory, const Places& places, int64_t length, Lines lines) {
+  const auto* x = static_cast<const T*>(memory);
+  for_each_number<false>(lines, places, x, [&](int64_t j, int64_t w, int64_t to, int64_t) {
+    const int64_t at = places.first[w] + j * places.step;
+    const bool is_real = at == 0 || 2 * at == length, is_there = 2 * at <= length;
+    const T value = x[places.begin[w] + (is_there ? at : length - at) * places.apart];
+    lines.parts.re[to] = value.real();
+    lines.parts.im[to] = is_real ? 0 : is_there ? value.imag() : -value.imag();
+  });
+}
+
+// Drops numbers from index `kept` on.
+template <class T>
+void store_lines(Lines lines, const Places& places, int64_t kept, double scale, void* memory) {
+  auto* y = static_cast<T*>(memory);
+  for_each_number<true>(lines, places, y, [&](int64_t j, int64_t w, int64_t from, int64_t at) {
+    if (places.first[w] + j * places.step >= kept) return;
+    const double re = lines.parts.re[from] * scale;
+    if constexpr (std::is_floating_point_v<T>) {
+      y[at] = static_cast<T>(re);
+    } else {
+      using Part = typename T::value_type;
+      y[at] = T(static_cast<Part>(re), static_cast<Part>(lines.parts.im[from] * scale));
+    }
+  });
+}
+
+// Calls visit with a value of the dtype's C++ type.
+template <class Visit>
+auto visit_number(DType dtype, Visit visit) {
+  switch (dtype) {
+    case DType::kFloat32:
+      return visit(float());
+    case DType::kFloat64:
+      return visit(double());
+    case DType::kComplex64:
+      return visit(std::complex<float>());
+    default:
+      return visit(Number());
+  }
+}
+
+Load load_of(DType dtype) {
+  return visit_number(dtype, []<class T>(T) -> Load { return best_loop<load_lines<T>>(); });
+}
+Load load_halves_of(DType dtype) {
+  return dtype == DType::kComplex64 ? load_halves<std::complex<float>> : load_halves<Number>;
+}
+Store store_of(DType dtype) {
+  return visit_number(dtype, []<class T>(T) -> Store { return best_loop<store_lines<T>>(); });
+}
+
+// ---- passes
+
+enum class Memory : uint8_t { kInput, kWork, kMatrix, kOutput };
+constexpr size_t kNumMemories = 4;
+using Memories = std::array<std::byte*, kNumMemories>;
+
+// Transforms all lines of one dimension. Long lines are matrices of `rows` by `columns`: one pass
+// transforms the columns, another the rows.
+struct Pass {
+  enum class Part : uint8_t { kLines, kColumns, kRows };
+  Part part = Part::kLines;
+  std::shared_ptr<const FourierLine> line;
+  bool is_backward = false;
+  Memory from = Memory::kWork, to = Memory::kWork;
+  Load load = load_of(DType::kComplex128);
+  Store store = store_of(DType::kComplex128);
+  Lanes lanes;                         // of the dimension
+  int64_t size_from = 0, size_to = 0;  // of its lines in memory
+  int64_t kept = std::numeric_limits<int64_t>::max();
+  double scale = 1;
+  int64_t rows = 1, columns = 1;
+  std::vector<Number> turns;  // factors of the columns: [rows][columns]
+
+  // The length of a line of the dimension.
+  int64_t length() const { return part == Part::kLines ? line->size() : rows * columns; }
+  int64_t lines_of_one() const {
+    return part == Part::kLines ? 1 : part == Part::kColumns ? columns : rows;
+  }
+  int64_t scratch_of_one() const { return 2 * line->size() + line->scratch_size(); }
+  int64_t together() const {
+    const int64_t bytes = scratch_of_one() * static_cast<int64_t>(sizeof(double));
+    return std::clamp<int64_t>(kBytesTogether / bytes, 1, kMostTogether);
+  }
+  size_t scratch_bytes() const {
+    return memory_product(static_cast<size_t>(together() * scratch_of_one()), sizeof(double));
+  }
+
+  void place(int64_t number, int64_t w, Places& source, Places& target) const;
+  void turn(int64_t first, const Lines& lines) const;
+  bool run(const Memories& memories, int64_t first, int64_t count, double* scratch,
+           Tiles& tiles) const;
+};
+
+// Sets the places of line w to those of line `number` of the pass. Between the two passes of a long
+// line, its matrix is stored separately.
+void Pass::place(int64_t number, int64_t w, Places& source, Places& target) const {
+  const int64_t of_one = lines_of_one(), at = number / of_one, within = number % of_one;
+  const int64_t inner = lanes.inner, matrix = at * rows * columns;
+  source.begin[w] = at / inner * size_from * inner + at % inner;
+  target.begin[w] = at / inner * size_to * inner + at % inner;
+  source.first[w] = target.first[w] = within;
+  source.apart = target.apart = inner;
+  if (part == Part::kColumns) {
+    source.step = target.step = columns;
+    target.begin[w] = matrix;
+    target.apart = 1;
+  } else if (part == Part::kRows) {
+    source.begin[w] = matrix;
+    source.first[w] = within * columns;
+    source.apart = 1;
+    target.step = rows;
+  }
+}
+
+void Pass::turn(int64_t first, const Lines& lines) const {
+  int64_t column[kMostTogether];
+  for (int64_t w = 0; w < lines.count; ++w) column[w] = (first + w) % columns;
+  for (int64_t j = 0; j < lines.size; ++j) {
+    const Number* const by = turns.data() + j * columns;
+    double *const re = lines.parts.re + j * lines.count, *const im =
+                                                             lines.parts.im + j * lines.count;
+    for (int64_t w = 0; w < lines.count; ++w) {
+      const Number turn = by[column[w]];
+      const double turned = re[w] * turn.real() - im[w] * turn.imag();
+      im[w] = re[w] * turn.imag() + im[w] * turn.real();
+      re[w] = turned;
+    }
+  }
+}
+
+bool Pass::run(const Memories& memories, int64_t first, int64_t count, double* scratch,
+               Tiles& tiles) const {
+  Places source, target;
+  for (int64_t w = 0; w < count; ++w) place(first + w, w, source, target);
+  const int64_t size = line->size();
+  Lines x = {{scratch, scratch + size * count}, size, count};
+  load(memories[static_cast<size_t>(from)], source, length(), x);
+  // Exchanging real and imaginary parts before and after gives the inverse transform.
+  if (is_backward) std::swap(x.parts.re, x.parts.im);
+  Lines y = {line->forward(x.parts, count, scratch + 2 * size * count, tiles), size, count};
+  if (part == Part::kColumns) turn(first, y);
+  if (is_backward) std::swap(y.parts.re, y.parts.im);
+  store(y, target, kept, scale, memories[static_cast<size_t>(to)]);
+  return tiles.go_on(size * count * kStepCost);
+}
+
+struct FftPlan {
+  std::vector<Pass> passes;
+  int64_t batch = 1, chunk = 1;              // a chunk of the batch at a time
+  size_t input_bytes = 0, output_bytes = 0;  // per element of the batch
+  size_t work = 0, matrix = 0, lines = 0;    // offsets in scratch
+  size_t lines_bytes = 0;
+};
+
+void run_pass(const Pass& pass, int64_t batch, const Memories& memories, size_t lines_bytes,
+              std::byte* scratch) {
+  const int64_t together = pass.together();
+  const int64_t num_lines = batch * pass.lanes.outer * pass.lanes.inner * pass.lines_of_one();
+  for_lanes((num_lines - 1) / together + 1, pass.line->size() * together, lines_bytes, scratch,
+            [&](int64_t block, std::byte* memory, Tiles& tiles) {
+              const int64_t first = block * together;
+              return pass.run(memories, first, std::min(together, num_lines - first),
+                              reinterpret_cast<double*>(memory), tiles);
+            });
+}
+
+void run_fft(const KernelCall& call) {
+  const auto& plan = *static_cast<const FftPlan*>(call.data);
+  auto* const scratch = static_cast<std::byte*>(call.scratch);
+  for (int64_t i = 0; i < plan.batch; i += plan.chunk) {
+    const auto at = static_cast<size_t>(i);
+    const Memories memories = {static_cast<std::byte*>(call.operands[0]) + at * plan.input_bytes,
+                               scratch + plan.work, scratch + plan.matrix,
+                               static_cast<std::byte*>(call.operands[1]) + at * plan.output_bytes};
+    for (const Pass& pass : plan.passes) {
+      run_pass(pass, std::min(plan.chunk, plan.batch - i), memories, plan.lines_bytes,
+               scratch + plan.lines);
+    }
+  }
+}
+
+// ---- planning
+
+// The largest number of rows of a matrix that has at least as many columns as rows.
+int64_t rows_of_long_line(int64_t size) {
+  if (size < kLongLine || !FourierLine::is_smooth(size)) return 1;
+  int64_t rows = 1;
+  for (int64_t i = 2; i * i <= size; ++i) {
+    if (size % i == 0) rows = i;
+  }
+  return rows;
+}
+
+void add_passes(std::vector<Pass>& passes, Pass pass, int64_t size) {
+  const int64_t rows = rows_of_long_line(size);
+  if (rows == 1) {
+    pass.line = std::make_shared<FourierLine>(size);
+    passes.push_back(std::move(pass));
+    return;
+  }
+  pass.rows = rows;
+  pass.columns = size / rows;
+  Pass of_rows = pass;
+  pass.part = Pass::Part::kColumns;
+  pass.line = std::make_shared<FourierLine>(rows);
+  pass.to = Memory::kMatrix;
+  pass.kept = std::numeric_limits<int64_t>::max();
+  pass.turns.reserve(static_cast<size_t>(size));
+  InterruptCounter counter;
+  for (int64_t row = 0; row < rows; ++row) {
+    counter.add(pass.columns);
+    for (int64_t column = 0; column < pass.columns; ++column) {
+      pass.turns.push_back(root_of_unity(row * column, size));
+    }
+  }
+  passes.push_back(std::move(pass));
+  of_rows.part = Pass::Part::kRows;
+  of_rows.line = std::make_shared<FourierLine>(of_rows.columns);
+  of_rows.from = Memory::kMatrix;
+  of_rows.load = load_of(DType::kComplex128);
+  passes.push_back(std::move(of_rows));
+}
+
+Kernel make_fft(Types inputs, Types outputs, const Params* params) {
+  const auto& p = params_as<FftParams>(params);
+  const std::vector<int64_t> lengths(p.fft_lengths.begin(), p.fft_lengths.end());
+  const bool is_from_real = p.fft_type == "RFFT", is_to_real = p.fft_type == "IRFFT";
+  const bool is_backward = is_to_real || p.fft_type == "IFFT";
+  const auto last_of = [&](const ShapeDtype& array) { return array.shape().last(lengths.size()); };
+  const auto size_of = [](auto shape) {
+    int64_t size = 1;
+    for (const int64_t n : shape) size *= n;
+    return size;
+  };
+  // The array that the passes work on: the result, or the operand for IRFFT.
+  const auto last = last_of(is_to_real ? inputs[0] : outputs[0]);
+  const Shape shape(last.begin(), last.end());
+  auto plan = std::make_shared<FftPlan>();
+
+  std::vector<size_t> order;
+  for (size_t i = 0; i < lengths.size(); ++i) order.push_back(i);
+  // The dense dimension comes first, except for IRFFT: its last pass gives the real result, along
+  // the last dimension.
+  if (!is_to_real) std::rotate(order.begin(), order.end() - 1, order.end());
+  int64_t matrix_size = 0;
+  double scale = 1;
+  for (const size_t dimension : order) {
+    const int64_t size = lengths[dimension];
+    const bool is_last = dimension + 1 == lengths.size();
+    Pass pass;
+    pass.is_backward = is_backward;
+    pass.lanes = lanes_of(shape, static_cast<int64_t>(dimension));
+    pass.size_from = is_from_real && is_last ? size : shape[dimension];
+    pass.size_to = is_to_real && is_last ? size : shape[dimension];
+    if (is_from_real && is_last) pass.kept = shape[dimension];
+    if (is_to_real && is_last) pass.load = load_halves_of(DType::kComplex128);
+    add_passes(plan->passes, std::move(pass), size);
+    const Pass& added = plan->passes.back();
+    if (added.part == Pass::Part::kRows) {
+      matrix_size = std::max(matrix_size, size_of(shape) / shape[dimension] * size);
+    }
+    scale /= static_cast<double>(size);
+  }
+  Pass &begin = plan->passes.front(), &end = plan->passes.back();
+  const bool has_halves = is_to_real && lengths.size() == 1;
+  begin.load = has_halves ? load_halves_of(inputs[0].dtype()) : load_of(inputs[0].dtype());
+  begin.from = Memory::kInput;
+  end.store = store_of(outputs[0].dtype());
+  end.to = Memory::kOutput;
+  if (is_backward) end.scale = scale;
+
+  const int64_t work_size = size_of(shape), input_size = size_of(last_of(inputs[0]));
+  plan->batch = inputs[0].size() / input_size;
+  plan->chunk = std::clamp<int64_t>(kChunk / work_size, 1, std::max<int64_t>(plan->batch, 1));
+  plan->input_bytes = static_cast<size_t>(input_size) * byte_width(inputs[0].dtype());
+  plan->output_bytes =
+      static_cast<size_t>(size_of(last_of(outputs[0]))) * byte_width(outputs[0].dtype());
+  ScratchParts scratch;
+  const auto uses = [](Memory memory) {
+    return [memory](const Pass& pass) { return pass.from == memory || pass.to == memory; };
+  };
+  if (std::ranges::any_of(plan->passes, uses(Memory::kWork))) {
+    plan->work = scratch.take(plan->chunk * work_size, sizeof(Number));
+  }
+  plan->matrix = scratch.take(plan->chunk * matrix_size, sizeof(Number));
+  for (const Pass& pass : plan->passes) {
+    plan->lines_bytes = std::max(plan->lines_bytes, pass.scratch_bytes());
+  }
+  plan->lines = scratch.take(static_cast<int64_t>(plan->lines_bytes), 1);
+  return {.run = run_fft, .data = std::move(plan), .scratch_bytes = scratch.bytes()};
+}
+
+constexpr KernelRow kRows[] = {{"fft", make_fft}};
+
+}  // namespace
+
+std::span<const KernelRow> fft_rows() { return kRows; }
+
+}  // namespace farcall::native

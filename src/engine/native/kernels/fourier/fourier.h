@@ -1,0 +1,45 @@
+// The discrete Fourier transform of lines of any length, of several lines side by side.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/native/kernels/vector/fourier.h"
+#include "engine/native/parallel.h"
+
+namespace farcall::native {
+
+// exp(-2 pi i j / n) for 0 <= j < n, accurate to about the last digit.
+std::complex<double> root_of_unity(int64_t j, int64_t n);
+
+// Factors, roots of unity and the like for one length, computed once. Thread-safe. Time grows as n
+// log n for every n. The bits of one line do not depend on the other lines.
+class FourierLine {
+ public:
+  explicit FourierLine(int64_t size);
+
+  int64_t size() const { return size_; }
+  // Whether all prime factors are small enough to transform directly.
+  static bool is_smooth(int64_t size);
+  // Scratch that forward() needs for each lane, in doubles.
+  int64_t scratch_size() const;
+  // y[k] = sum of x[j] exp(-2 pi i j k / n). Returns where y is: in the memory of x or in scratch.
+  // Exchanging the real and imaginary parts of x and y gives the inverse, not divided by n.
+  FourierParts forward(FourierParts x, int64_t lanes, double* scratch, Tiles& tiles) const;
+
+ private:
+  FourierParts factored(FourierParts x, int64_t lanes, double* scratch, Tiles& tiles) const;
+  void chirped(FourierParts x, int64_t lanes, double* scratch, Tiles& tiles) const;
+
+  int64_t size_;
+  std::vector<int64_t> factors_;
+  std::vector<double> root_re_, root_im_;  // exp(-2 pi i j / n)
+  // For lengths with large prime factors: the transform is a convolution with a chirp, computed by
+  // transforms of the next suitable power of two (Bluestein's algorithm).
+  std::unique_ptr<FourierLine> convolution_;
+  std::vector<std::complex<double>> chirp_, chirp_transform_;
+};
+
+}  // namespace farcall::native

@@ -1,0 +1,312 @@
+// Kernels that read and write parts of arrays at computed positions, and pad.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include <farcall/core/element_text.h>
+#include <farcall/core/layout.h>
+#include <farcall/primitives/indexing.h>
+
+#include "engine/native/kernels/elementwise/elementwise.h"
+#include "engine/native/kernels/instruction_sets.h"
+#include "engine/native/kernels/movement/rows.h"
+#include "engine/native/kernels/movement/strided_copy.h"
+#include "engine/native/kernels/reductions/windows.h"
+#include "engine/native/kernels/width.h"
+#include "engine/native/parallel.h"
+
+namespace farcall::native {
+namespace {
+
+using Types = std::span<const ShapeDtype>;
+
+std::vector<int64_t> dense_strides(std::span<const int64_t> shape) {
+  return strides_of(shape, row_major(shape.size()));
+}
+
+// ---- dynamic_slice, dynamic_update_slice
+
+struct PartPlan {
+  StridedCopy copy;
+  IndexLoad load = nullptr;
+  std::vector<int64_t> limits, strides;  // of the start indices; strides in bytes
+  size_t nbytes = 0;                     // of the whole array
+
+  int64_t offset(void* const* starts) const {
+    int64_t offset = 0;
+    for (size_t i = 0; i < limits.size(); ++i) {
+      offset += std::clamp<int64_t>(load(starts[i], 0), 0, limits[i]) * strides[i];
+    }
+    return offset;
+  }
+};
+
+PartPlan make_part(ShapeDtype whole, ShapeDtype part, Types starts, bool is_update) {
+  PartPlan plan;
+  const auto width = static_cast<int64_t>(byte_width(whole.dtype()));
+  const auto whole_strides = dense_strides(whole.shape());
+  const auto part_strides = dense_strides(part.shape());
+  for (size_t i = 0; i < whole.rank(); ++i) {
+    plan.limits.push_back(whole.shape()[i] - part.shape()[i]);
+    plan.strides.push_back(whole_strides[i] * width);
+  }
+  plan.copy = StridedCopy(static_cast<size_t>(width), part.shape(),
+                          is_update ? part_strides : whole_strides,
+                          is_update ? whole_strides : part_strides);
+  if (!starts.empty()) plan.load = index_load(starts[0].dtype());
+  plan.nbytes = whole.nbytes();
+  return plan;
+}
+
+void run_dynamic_slice(const KernelCall& call) {
+  const auto& plan = *static_cast<const PartPlan*>(call.data);
+  const auto* operand = static_cast<const std::byte*>(call.operands[0]);
+  plan.copy.run(operand + plan.offset(call.operands + 1), call.operands[1 + plan.limits.size()]);
+}
+
+Kernel make_dynamic_slice(Types inputs, Types outputs, const Params*) {
+  if (outputs[0].is_token()) return {};
+  // An empty slice must not compute an address outside of its operand.
+  auto plan = std::make_shared<PartPlan>(
+      make_part(inputs[0], outputs[0], inputs.subspan(1), /*is_update=*/false));
+  if (outputs[0].size() == 0) std::ranges::fill(plan->strides, 0);
+  return {.run = run_dynamic_slice, .data = std::move(plan)};
+}
+
+void run_dynamic_update_slice(const KernelCall& call) {
+  const auto& plan = *static_cast<const PartPlan*>(call.data);
+  auto* output = static_cast<std::byte*>(call.operands[2 + plan.limits.size()]);
+  if (output != call.operands[0] && plan.nbytes > 0) {
+    std::memcpy(output, call.operands[0], plan.nbytes);
+  }
+  plan.copy.run(call.operands[1], output + plan.offset(call.operands + 2));
+}
+
+Kernel make_dynamic_update_slice(Types inputs, Types outputs, const Params*) {
+  if (outputs[0].is_token()) return {};
+  auto plan = std::make_shared<PartPlan>(
+      make_part(inputs[0], inputs[1], inputs.subspan(2), /*is_update=*/true));
+  if (inputs[1].size() == 0) std::ranges::fill(plan->strides, 0);
+  return {.run = run_dynamic_update_slice, .data = std::move(plan)};
+}
+
+// ---- pad
+
+struct PadPlan {
+  StridedCopy copy;
+  int64_t source_offset = 0, target_offset = 0;  // bytes
+  size_t width = 0;
+  int64_t size = 0;  // of the output
+  bool fills = false;
+};
+
+void run_pad(const KernelCall& call) {
+  const auto& plan = *static_cast<const PadPlan*>(call.data);
+  auto* output = static_cast<std::byte*>(call.operands[2]);
+  if (plan.size == 0) return;
+  if (plan.fills) fill_elements(output, call.operands[1], plan.width, plan.size);
+  plan.copy.run(static_cast<const std::byte*>(call.operands[0]) + plan.source_offset,
+                output + plan.target_offset);
+}
+
+Kernel make_pad(Types inputs, Types outputs, const Params* params) {
+  const ShapeDtype from = inputs[0], to = outputs[0];
+  if (to.is_token()) return {};
+  const auto& config = params_as<PadParams>(params).padding_config;
+  const auto width = static_cast<int64_t>(byte_width(to.dtype()));
+  const auto source = dense_strides(from.shape());
+  auto target = dense_strides(to.shape());
+  auto plan = std::make_shared<PadPlan>();
+  Shape kept;  // by dimension: the number of elements inside the result
+  int64_t num_kept = 1;
+  for (size_t i = 0; i < config.size(); ++i) {
+    const int64_t step = config[i].interior + 1, low = config[i].low;
+    const int64_t first = low < 0 ? -low / step + (-low % step != 0 ? 1 : 0) : 0;
+    const int64_t room = to.shape()[i] - 1 - low;  // last position, relative to element 0
+    const int64_t last = room < 0 ? -1 : std::min(from.shape()[i] - 1, room / step);
+    kept.push_back(std::max<int64_t>(0, last - first + 1));
+    num_kept *= kept.back();
+    if (kept.back() == 0) continue;
+    plan->source_offset += first * source[i] * width;
+    plan->target_offset += (low + first * step) * target[i] * width;
+    // With a single element the step is unused, and may exceed the result.
+    if (kept.back() > 1) target[i] *= step;
+  }
+  if (num_kept == 0) plan->source_offset = plan->target_offset = 0;
+  plan->copy = StridedCopy(static_cast<size_t>(width), kept, source, target);
+  plan->width = static_cast<size_t>(width);
+  plan->size = to.size();
+  plan->fills = num_kept != to.size();
+  return {.run = run_pad, .data = std::move(plan)};
+}
+
+// ---- gather
+
+struct alignas(16) Element {
+  std::byte bytes[16] = {};
+};
+
+// Gathers windows on a line (Windows::Line). Elements out of bounds become `fill_value`, unless
+// `clips`.
+using TakeLoop = void (*)(const void* indices, const void* operand, void* output, int64_t count,
+                          Windows::Line line, bool clips, const void* fill_value);
+
+template <class Index, class T>
+void take_loop(const void* indices, const void* operand, void* output, int64_t count,
+               Windows::Line line, bool clips, const void* fill_value) {
+  const auto* starts = static_cast<const Index*>(indices);
+  const auto* from = static_cast<const T*>(operand);
+  auto* to = static_cast<T*>(output);
+  T fill;
+  std::memcpy(&fill, fill_value, sizeof(T));
+  const auto take = [&](auto stride) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t start = starts[i];
+      const int64_t above = start < 0 ? 0 : start;
+      const int64_t inside = above > line.limit ? line.limit : above;
+      const T value = from[inside * stride];
+      to[i] = clips || start == inside ? value : fill;
+    }
+  };
+  line.stride == 1 ? take(std::integral_constant<int64_t, 1>()) : take(line.stride);
+}
+
+// Covers the most common widths and index dtypes; null for others.
+TakeLoop find_take_loop(DType indices, size_t width) {
+  const auto of_index = [&]<class Index>(Index) -> TakeLoop {
+    if (width == 4) return best_loop<take_loop<Index, uint32_t>>();
+    if (width == 8) return best_loop<take_loop<Index, uint64_t>>();
+    return nullptr;
+  };
+  if (indices == DType::kInt32) return of_index(int32_t());
+  return indices == DType::kInt64 ? of_index(int64_t()) : nullptr;
+}
+
+struct GatherPlan {
+  Windows windows;
+  StridedCopy copy, fill;  // of one window
+  Element fill_value;
+  size_t width, index_width;
+  TakeLoop take = nullptr;  // if the windows are on a line
+};
+
+void run_take(const GatherPlan& plan, const KernelCall& call) {
+  constexpr int64_t kTaken = 4096;  // elements per tile
+  const int64_t count = plan.windows.count();
+  const auto* indices = static_cast<const std::byte*>(call.operands[1]);
+  auto* output = static_cast<std::byte*>(call.operands[2]);
+  run_tiles((count + kTaken - 1) / kTaken, num_threads_for_elements(count), [&](Tiles& tiles) {
+    for (int64_t block; tiles.next(block);) {
+      const int64_t first = block * kTaken, size = std::min(kTaken, count - first);
+      plan.take(indices + static_cast<size_t>(first) * plan.index_width, call.operands[0],
+                output + static_cast<size_t>(first) * plan.width, size, *plan.windows.line(),
+                plan.windows.clips(), plan.fill_value.bytes);
+      if (!tiles.go_on(size * kStepCost)) return;
+    }
+  });
+}
+
+// Gathers windows of one element.
+template <class T>
+void gather_elements(const GatherPlan& plan, const KernelCall& call) {
+  const auto* operand = static_cast<const T*>(call.operands[0]);
+  auto* output = static_cast<T*>(call.operands[2]);
+  T fill;
+  std::memcpy(&fill, plan.fill_value.bytes, sizeof(T));
+  plan.windows.walk(call.operands[1], /*in_any_order=*/true,
+                    [&](const WindowOffsets& offsets, int64_t count) {
+                      for (int64_t i = 0; i < count; ++i) {
+                        const int64_t from = offsets.operand[i];
+                        output[offsets.all[i]] = from < 0 ? fill : operand[from];
+                      }
+                    });
+}
+
+void run_gather(const KernelCall& call) {
+  const auto& plan = *static_cast<const GatherPlan*>(call.data);
+  if (plan.windows.size() == 0) return;
+  if (plan.take) return run_take(plan, call);
+  if (plan.windows.size() == 1) {
+    return visit_width(static_cast<int64_t>(plan.width),
+                       [&]<class T>(T) { gather_elements<T>(plan, call); });
+  }
+  constexpr int64_t kAhead = 8;  // the prefetch distance, in windows
+  const auto width = static_cast<int64_t>(plan.width);
+  const auto dense = static_cast<size_t>(plan.copy.dense_bytes());
+  const auto* operand = static_cast<const std::byte*>(call.operands[0]);
+  auto* output = static_cast<std::byte*>(call.operands[2]);
+  plan.windows.walk(call.operands[1], /*in_any_order=*/true,
+                    [&](const WindowOffsets& offsets, int64_t count) {
+                      for (int64_t i = 0; i < count; ++i) {
+                        const int64_t from = offsets.operand[i];
+                        std::byte* const to = output + offsets.all[i] * width;
+                        const int64_t later = offsets.operand[std::min(i + kAhead, count - 1)];
+                        if (later > 0) __builtin_prefetch(operand + later * width);
+                        if (from < 0) {
+                          plan.fill.run(plan.fill_value.bytes, to);
+                        } else if (dense > 0) {
+                          copy_bytes(operand + from * width, to, dense);
+                        } else {
+                          plan.copy.run(operand + from * width, to);
+                        }
+                      }
+                    });
+}
+
+// NaN for floats, the lowest signed and the highest unsigned integer, True, the highest words for
+// keys.
+Element default_fill(DType dtype) {
+  Element element;
+  const auto from = [&]<class T>(T value) {
+    make_conversion(kDTypeOf<T>, dtype).run(&value, element.bytes, 1);
+  };
+  switch (dtype_info(dtype).kind) {
+    case DTypeKind::kSigned:
+      from(static_cast<int64_t>(uint64_t(-1) << (dtype_info(dtype).bits - 1)));
+      break;
+    case DTypeKind::kUnsigned:
+    case DTypeKind::kBool:
+    case DTypeKind::kKey:
+      from(int64_t{-1});
+      break;
+    default:
+      from(std::numeric_limits<double>::quiet_NaN());
+  }
+  return element;
+}
+
+Kernel make_gather(Types inputs, Types outputs, const Params* params) {
+  const auto& p = params_as<GatherParams>(params);
+  const DType dtype = inputs[0].dtype();
+  const size_t width = byte_width(dtype);
+  const auto mode = p.mode == GatherScatterMode::kFillOrDrop ? p.mode : GatherScatterMode::kClip;
+  Windows windows(p, inputs[0], inputs[1], outputs[0], p.slice_sizes, mode);
+  const std::vector<int64_t> no_strides(windows.shape().size(), 0);
+  StridedCopy copy(width, windows.shape(), windows.operand_strides(), windows.all_strides());
+  StridedCopy fill(width, windows.shape(), no_strides, windows.all_strides());
+  Element fill_value = default_fill(dtype);
+  if (p.fill_value) parse_element(dtype, *p.fill_value, fill_value.bytes);
+  const TakeLoop take = windows.line() ? find_take_loop(inputs[1].dtype(), width) : nullptr;
+  return {
+      .run = run_gather,
+      .data = std::make_shared<GatherPlan>(GatherPlan{std::move(windows), copy, fill, fill_value,
+                                                      width, byte_width(inputs[1].dtype()), take})};
+}
+
+constexpr KernelRow kRows[] = {
+    {"dynamic_slice", make_dynamic_slice},
+    {"dynamic_update_slice", make_dynamic_update_slice,
+     /*updates=*/true},
+    {"gather", make_gather},
+    {"pad", make_pad},
+};
+
+}  // namespace
+
+std::span<const KernelRow> indexing_rows() { return kRows; }
+
+}  // namespace farcall::native

@@ -1,0 +1,381 @@
+// scatter and its variants, which combine updates with existing elements.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+#include <farcall/primitives/indexing.h>
+
+#include "engine/native/kernels/elementwise/elementwise.h"
+#include "engine/native/kernels/movement/rows.h"
+#include "engine/native/kernels/movement/strided_copy.h"
+#include "engine/native/kernels/reductions/accumulate.h"
+#include "engine/native/kernels/reductions/windows.h"
+#include "engine/native/kernels/width.h"
+
+namespace farcall::native {
+namespace {
+
+using Types = std::span<const ShapeDtype>;
+
+GatherDimensionNumbers as_gather(const ScatterParams& p) {
+  return {p.update_window_dims, p.inserted_window_dims, p.scatter_dims_to_operand_dims,
+          p.operand_batching_dims, p.scatter_indices_batching_dims};
+}
+
+Windows make_windows(Types inputs, const ScatterParams& p) {
+  const GatherDimensionNumbers numbers = as_gather(p);
+  Shape sizes(inputs[0].rank(), 1);
+  size_t next = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const auto is_in = [&](const std::vector<int64_t>& dims) {
+      return std::ranges::find(dims, static_cast<int64_t>(i)) != dims.end();
+    };
+    if (is_in(p.inserted_window_dims) || is_in(p.operand_batching_dims)) continue;
+    sizes[i] = inputs[2].shape()[p.update_window_dims[next++]];
+  }
+  const auto mode = p.mode == GatherScatterMode::kClip ? p.mode : GatherScatterMode::kFillOrDrop;
+  return Windows(numbers, inputs[0], inputs[1], inputs[2], sizes, mode);
+}
+
+// Copies the operand to the result, unless they share memory.
+std::byte* begin_output(const KernelCall& call, size_t nbytes) {
+  if (call.operands[3] != call.operands[0] && nbytes > 0) {
+    std::memcpy(call.operands[3], call.operands[0], nbytes);
+  }
+  return static_cast<std::byte*>(call.operands[3]);
+}
+
+// ---- replacing
+
+struct ReplacePlan {
+  Windows windows;
+  StridedCopy copy;  // for one window
+  size_t width, nbytes;
+};
+
+// Scatters windows of one element.
+template <class T>
+void replace_elements(const ReplacePlan& plan, const KernelCall& call) {
+  const auto* updates = static_cast<const T*>(call.operands[2]);
+  auto* target = static_cast<T*>(call.operands[3]);
+  plan.windows.walk(call.operands[1], /*in_any_order=*/false,
+                    [&](const WindowOffsets& offsets, int64_t count) {
+                      for (int64_t i = 0; i < count; ++i) {
+                        const int64_t to = offsets.operand[i];
+                        if (to >= 0) target[to] = updates[offsets.all[i]];
+                      }
+                    });
+}
+
+void run_replace(const KernelCall& call) {
+  const auto& plan = *static_cast<const ReplacePlan*>(call.data);
+  std::byte* output = begin_output(call, plan.nbytes);
+  if (plan.windows.size() == 0) return;
+  if (plan.windows.size() == 1) {
+    return visit_width(static_cast<int64_t>(plan.width),
+                       [&]<class T>(T) { replace_elements<T>(plan, call); });
+  }
+  const auto width = static_cast<int64_t>(plan.width);
+  const auto dense = static_cast<size_t>(plan.copy.dense_bytes());
+  const auto* updates = static_cast<const std::byte*>(call.operands[2]);
+  plan.windows.walk(call.operands[1], /*in_any_order=*/false,
+                    [&](const WindowOffsets& offsets, int64_t count) {
+                      for (int64_t i = 0; i < count; ++i) {
+                        if (offsets.operand[i] < 0) continue;
+                        const std::byte* const from = updates + offsets.all[i] * width;
+                        std::byte* const to = output + offsets.operand[i] * width;
+                        dense > 0 ? copy_bytes(from, to, dense) : plan.copy.run(from, to);
+                      }
+                    });
+}
+
+Kernel make_replace(Types inputs, Types, const Params* params) {
+  Windows windows = make_windows(inputs, params_as<ScatterParams>(params));
+  const size_t width = byte_width(inputs[0].dtype());
+  StridedCopy copy(width, windows.shape(), windows.all_strides(), windows.operand_strides());
+  return {.run = run_replace,
+          .data = std::make_shared<ReplacePlan>(
+              ReplacePlan{std::move(windows), copy, width, inputs[0].nbytes()})};
+}
+
+// ---- combining
+
+// Elements that are `step` bytes apart.
+struct Run {
+  std::byte* data;
+  int64_t step;
+};
+// target[i] = op(target[i], updates[i]), for strided runs, dense runs, and windows of one element.
+struct CombineLoops {
+  void (*any)(Run target, Run updates, int64_t size) = nullptr;
+  void (*dense)(void* target, const void* updates, int64_t size) = nullptr;
+  void (*elements)(void* target, const void* updates, const WindowOffsets& offsets,
+                   int64_t count) = nullptr;
+  // Same for windows on a line (Windows::Line); null if the index dtype has no such loop.
+  void (*line)(void* target, const void* updates, const void* indices, int64_t count,
+               Windows::Line line, bool clips) = nullptr;
+};
+
+template <class Op, class T>
+struct Loops {
+  static void any(Run target, Run updates, int64_t size) {
+    for (int64_t i = 0; i < size; ++i) {
+      auto* to = reinterpret_cast<T*>(target.data + i * target.step);
+      *to = Op::combine(*to, *reinterpret_cast<const T*>(updates.data + i * updates.step));
+    }
+  }
+  static void dense(void* target, const void* updates, int64_t size) {
+    auto* to = static_cast<T*>(target);
+    const auto* from = static_cast<const T*>(updates);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) to[i] = Op::combine(to[i], from[i]);
+  }
+  static void elements(void* target, const void* updates, const WindowOffsets& offsets,
+                       int64_t count) {
+    auto* to = static_cast<T*>(target);
+    const auto* from = static_cast<const T*>(updates);
+    for (int64_t i = 0; i < count; ++i) {
+      if (offsets.operand[i] < 0) continue;
+      T& element = to[offsets.operand[i]];
+      element = Op::combine(element, from[offsets.all[i]]);
+    }
+  }
+  template <class Index>
+  static void line(void* target, const void* updates, const void* indices, int64_t count,
+                   Windows::Line line, bool clips) {
+    auto* to = static_cast<T*>(target);
+    const auto* from = static_cast<const T*>(updates);
+    const auto* starts = static_cast<const Index*>(indices);
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t start = starts[i];
+      const int64_t inside = std::clamp<int64_t>(start, 0, line.limit);
+      if (!clips && start != inside) continue;
+      T& element = to[inside * line.stride];
+      element = Op::combine(element, from[i]);
+    }
+  }
+};
+
+template <class Op>
+CombineLoops combine_loops(DType dtype, DType indices) {
+  CombineLoops found;
+  for_each_compute_type([&]<class T>() {
+    using X = typename OperandOf<Op, T>::type;
+    using L = Loops<Op, X>;
+    if (kDTypeOf<T> != dtype) return;
+    found = {L::any, best_loop_of<L::dense, X>(), L::elements};
+    if constexpr (std::is_same_v<Op, Sum>) {
+      if (indices == DType::kInt32) found.line = L::template line<int32_t>;
+      if (indices == DType::kInt64) found.line = L::template line<int64_t>;
+    }
+  });
+  return found;
+}
+
+struct CombinePlan {
+  Windows windows;
+  CombineLoops loops;
+  Conversion widen, narrow;  // to the compute type and back
+  size_t nbytes, index_width;
+  // The window is split into runs along its last dimension; `outer` has the other dimensions.
+  int64_t run_size = 1, run_target_step = 0, run_update_step = 0;  // bytes
+  struct Dimension {
+    int64_t size, target, update;  // strides in bytes
+  };
+  std::vector<Dimension> outer;
+  // The number of parts that are summed concurrently, if there are many updates of few elements.
+  int64_t num_parts = 1;
+  std::array<std::byte, kMaxComputeWidth> identity{};
+
+  // Applies updates [first, last) for windows of one element. Requires loops for them.
+  void run_elements(const KernelCall& call, void* target, int64_t first, int64_t last,
+                    Tiles& tiles) const;
+  void run_once(Run target, Run updates, int64_t size) const;
+  void run_window(std::byte* target, std::byte* updates) const;
+};
+
+void pack(Run from, std::byte* to, size_t width, int64_t size) {
+  for (int64_t i = 0; i < size; ++i) {
+    std::memcpy(to + i * static_cast<int64_t>(width), from.data + i * from.step, width);
+  }
+}
+
+// If the stored type differs from the compute type, elements are converted through buffers.
+void CombinePlan::run_once(Run target, Run updates, int64_t size) const {
+  const size_t width = widen.source_width;
+  if (widen.is_copy()) {
+    const auto dense = static_cast<int64_t>(width);
+    if (target.step == dense && updates.step == dense) {
+      return loops.dense(target.data, updates.data, size);
+    }
+    return loops.any(target, updates, size);
+  }
+  alignas(16) std::byte stored[kBlock * kMaxComputeWidth];
+  alignas(16) std::byte a[kBlock * kMaxComputeWidth];
+  alignas(16) std::byte b[kBlock * kMaxComputeWidth];
+  for (int64_t start = 0; start < size; start += kBlock) {
+    const int64_t count = std::min(size - start, kBlock);
+    const Run to = {target.data + start * target.step, target.step};
+    pack(to, stored, width, count);
+    widen.run(stored, a, count);
+    pack({updates.data + start * updates.step, updates.step}, stored, width, count);
+    widen.run(stored, b, count);
+    loops.dense(a, b, count);
+    narrow.run(a, stored, count);
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(to.data + i * to.step, stored + i * static_cast<int64_t>(width), width);
+    }
+  }
+}
+
+void CombinePlan::run_window(std::byte* target, std::byte* updates) const {
+  if (outer.empty()) {
+    return run_once({target, run_target_step}, {updates, run_update_step}, run_size);
+  }
+  std::array<int64_t, kMaxRank> at{};
+  while (true) {
+    run_once({target, run_target_step}, {updates, run_update_step}, run_size);
+    size_t d = outer.size();
+    for (; d-- > 0;) {
+      target += outer[d].target;
+      updates += outer[d].update;
+      if (++at[d] < outer[d].size) break;
+      target -= outer[d].size * outer[d].target;
+      updates -= outer[d].size * outer[d].update;
+      at[d] = 0;
+    }
+    if (d == SIZE_MAX) return;
+  }
+}
+
+void CombinePlan::run_elements(const KernelCall& call, void* target, int64_t first, int64_t last,
+                               Tiles& tiles) const {
+  if (!loops.line || !windows.line()) {
+    return windows.walk_part(call.operands[1], first, last, tiles,
+                             [&](const WindowOffsets& offsets, int64_t count) {
+                               loops.elements(target, call.operands[2], offsets, count);
+                             });
+  }
+  constexpr int64_t kAtOnce = 4096;
+  const auto at = [](const void* data, int64_t i, size_t element) {
+    return static_cast<const std::byte*>(data) + static_cast<size_t>(i) * element;
+  };
+  for (int64_t count; first < last; first += count) {
+    count = std::min(kAtOnce, last - first);
+    loops.line(target, at(call.operands[2], first, widen.source_width),
+               at(call.operands[1], first, index_width), count, *windows.line(), windows.clips());
+    if (!tiles.go_on(count * kStepCost)) return;
+  }
+}
+
+// The first part of the updates is added to the result directly, every other part to separate sums.
+void run_in_parts(const CombinePlan& plan, const KernelCall& call, std::byte* output) {
+  const auto target = [&](int64_t part) {
+    auto* const others = static_cast<std::byte*>(call.scratch);
+    return part == 0 ? output : others + static_cast<size_t>(part - 1) * plan.nbytes;
+  };
+  const auto size = static_cast<int64_t>(plan.nbytes / plan.widen.source_width);
+  const auto bound = [&](int64_t part) { return plan.windows.count() * part / plan.num_parts; };
+  const int64_t num_threads = num_threads_for_elements(plan.windows.count());
+  run_tiles(plan.num_parts, num_threads, [&](Tiles& tiles) {
+    for (int64_t part; tiles.next(part);) {
+      if (part > 0) {
+        fill_elements(target(part), plan.identity.data(), plan.widen.source_width, size);
+      }
+      plan.run_elements(call, target(part), bound(part), bound(part + 1), tiles);
+    }
+  });
+  for (int64_t part = 1; part < plan.num_parts; ++part) {
+    plan.loops.dense(output, target(part), size);
+  }
+}
+
+void run_combine(const KernelCall& call) {
+  const auto& plan = *static_cast<const CombinePlan*>(call.data);
+  std::byte* output = begin_output(call, plan.nbytes);
+  if (plan.windows.size() == 0) return;
+  if (plan.num_parts > 1) return run_in_parts(plan, call, output);
+  const auto width = static_cast<int64_t>(plan.widen.source_width);
+  auto* updates = static_cast<std::byte*>(call.operands[2]);
+  if (plan.windows.size() == 1 && plan.widen.is_copy()) {
+    return run_tiles(1, 1, [&](Tiles& tiles) {
+      plan.run_elements(call, output, 0, plan.windows.count(), tiles);
+    });
+  }
+  plan.windows.walk(
+      call.operands[1], /*in_any_order=*/false, [&](const WindowOffsets& offsets, int64_t count) {
+        for (int64_t i = 0; i < count; ++i) {
+          if (offsets.operand[i] < 0) continue;
+          plan.run_window(output + offsets.operand[i] * width, updates + offsets.all[i] * width);
+        }
+      });
+}
+
+// Parts depend on the sizes only, because they determine the order of additions and so the bits.
+int64_t num_parts_of(const CombinePlan& plan, DType dtype) {
+  constexpr int64_t kLeastUpdates = int64_t{1} << 17, kMostParts = 8, kUpdatesOfElement = 16;
+  const bool is_real = is_integer(dtype) || is_floating(dtype);
+  if (!is_real || plan.windows.size() != 1 || !plan.widen.is_copy()) return 1;
+  const auto size = static_cast<int64_t>(plan.nbytes / plan.widen.source_width);
+  const int64_t parts = std::min(plan.windows.count() / kLeastUpdates, kMostParts);
+  return parts > 1 && size * kUpdatesOfElement * parts <= plan.windows.count() ? parts : 1;
+}
+
+template <class Op>
+Kernel make_combine(Types inputs, Types, const Params* params) {
+  const DType dtype = inputs[0].dtype();
+  const DType computed = compute_dtype(dtype);
+  auto plan = std::make_shared<CombinePlan>(
+      CombinePlan{.windows = make_windows(inputs, params_as<ScatterParams>(params)),
+                  .loops = combine_loops<Op>(computed, inputs[1].dtype()),
+                  .widen = make_conversion(dtype, computed),
+                  .narrow = make_conversion(computed, dtype),
+                  .nbytes = inputs[0].nbytes(),
+                  .index_width = byte_width(inputs[1].dtype())});
+  if (!plan->loops.any) return {};
+  const auto width = static_cast<int64_t>(byte_width(dtype));
+  const Windows& windows = plan->windows;
+  for (size_t i = 0; i < windows.shape().size(); ++i) {
+    if (windows.shape()[i] == 1) continue;
+    const CombinePlan::Dimension next = {windows.shape()[i], windows.operand_strides()[i] * width,
+                                         windows.all_strides()[i] * width};
+    // Merges two dimensions if one continues the other.
+    if (!plan->outer.empty() && plan->outer.back().target == next.size * next.target &&
+        plan->outer.back().update == next.size * next.update) {
+      plan->outer.back() = {plan->outer.back().size * next.size, next.target, next.update};
+    } else {
+      plan->outer.push_back(next);
+    }
+  }
+  if (!plan->outer.empty()) {
+    plan->run_size = plan->outer.back().size;
+    plan->run_target_step = plan->outer.back().target;
+    plan->run_update_step = plan->outer.back().update;
+    plan->outer.pop_back();
+  }
+  size_t scratch_bytes = 0;
+  if constexpr (std::is_same_v<Op, Sum>) {
+    plan->num_parts = num_parts_of(*plan, dtype);
+    scratch_bytes = static_cast<size_t>(plan->num_parts - 1) * plan->nbytes;
+    // The identity of addition: -0.0 for floats, because x + -0.0 keeps the sign of zero.
+    const double zero = is_integer(computed) ? 0.0 : -0.0;
+    make_conversion(DType::kFloat64, computed).run(&zero, plan->identity.data(), 1);
+  }
+  return {.run = run_combine, .data = std::move(plan), .scratch_bytes = scratch_bytes};
+}
+
+constexpr KernelRow kRows[] = {
+    {"scatter", make_replace, /*updates=*/true},
+    {"scatter_add", make_combine<Sum>, /*updates=*/true},
+    {"scatter_max", make_combine<Maximum>, /*updates=*/true},
+    {"scatter_min", make_combine<Minimum>, /*updates=*/true},
+    {"scatter_mul", make_combine<Product>, /*updates=*/true},
+};
+
+}  // namespace
+
+std::span<const KernelRow> scatter_rows() { return kRows; }
+
+}  // namespace farcall::native

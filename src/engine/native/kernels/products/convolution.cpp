@@ -1,0 +1,292 @@
+// conv_general_dilated as matrix products: the elements that a window covers at one position form a
+// row, and the rows of several positions are multiplied with the weights.
+//
+// Operands are first rearranged: the left one to batch, spatial dimensions, features; the weights
+// to group, window, features of the left operand, features of the result.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include <farcall/core/interrupt.h>
+#include <farcall/core/layout.h>
+#include <farcall/primitives/convolution.h>
+
+#include "engine/native/kernels/elementwise/convert.h"
+#include "engine/native/kernels/movement/rows.h"
+#include "engine/native/kernels/movement/strided_copy.h"
+#include "engine/native/kernels/products/matrix_product.h"
+#include "engine/native/kernels/reductions/sliding_window.h"
+#include "engine/native/kernels/scratch.h"
+#include "engine/native/kernels/width.h"
+
+namespace farcall::native {
+namespace {
+
+using Types = std::span<const ShapeDtype>;
+using Indices = std::vector<int64_t>;
+
+constexpr int64_t kPatchElements = 1 << 19;
+
+// An operand to be rearranged and converted.
+struct Rearranged {
+  bool is_moved = false;
+  StridedCopy move;
+  Conversion convert;
+  int64_t size = 0;
+  size_t moved_offset = 0, converted_offset = 0;  // offsets in scratch
+
+  // Rearranges and converts the operand to the dtype computed in.
+  const std::byte* load(const void* data, std::byte* scratch) const {
+    const auto* now = static_cast<const std::byte*>(data);
+    if (is_moved) {
+      move.run(now, scratch + moved_offset);
+      now = scratch + moved_offset;
+    }
+    if (!convert.is_copy()) {
+      convert.run(now, scratch + converted_offset, size);
+      now = scratch + converted_offset;
+    }
+    return now;
+  }
+};
+
+struct ConvPlan {
+  Multiply multiply = nullptr;
+  Rearranged lhs, rhs;
+  StridedCopy store_order;
+  bool is_stored_moved = false;
+  Conversion store;
+  std::vector<WindowDimension> spatial;  // of the left operand
+  int64_t batch = 0, groups = 1, positions = 1, window = 1;
+  int64_t channels = 0, features = 0;  // of a group
+  int64_t lhs_batch_stride = 0, lhs_group_stride = 0;
+  int64_t chunk = 1;  // positions computed at a time
+  int64_t width = 0;
+  int64_t result_size = 0;
+  size_t patches = 0, products = 0, results = 0, converted = 0;  // offsets in scratch
+
+  int64_t depth() const { return window * channels; }
+};
+
+// ---- running
+
+// Gathers the elements that the window covers at one position: a row of depth() elements.
+template <class T>
+void gather_patch(const ConvPlan& plan, const T* lhs, int64_t position, T* row) {
+  const size_t rank = plan.spatial.size();
+  const int64_t* at[kMaxRank];
+  for (size_t i = rank; i-- > 0;) {
+    at[i] = plan.spatial[i].at(position % plan.spatial[i].num_positions);
+    position /= plan.spatial[i].num_positions;
+  }
+  const int64_t inner = rank == 0 ? 1 : plan.spatial[rank - 1].window;
+  for (int64_t outer = 0; outer < plan.window / inner; ++outer) {
+    int64_t base = 0, rest = outer;
+    bool is_inside = true;
+    for (size_t i = rank == 0 ? 0 : rank - 1; i-- > 0;) {
+      const int64_t offset = at[i][rest % plan.spatial[i].window];
+      rest /= plan.spatial[i].window;
+      is_inside = is_inside && offset != kNothing;
+      base += offset;
+    }
+    for (int64_t i = 0; i < inner; ++i, row += plan.channels) {
+      const int64_t offset = rank == 0 ? 0 : at[rank - 1][i];
+      if (is_inside && offset != kNothing) {
+        std::copy_n(lhs + base + offset, plan.channels, row);
+      } else {
+        std::fill_n(row, plan.channels, T());
+      }
+    }
+  }
+}
+
+// The products of one group at `count` positions, dense and ordered by position, then feature.
+void multiply_chunk(const ConvPlan& plan, const std::byte* lhs, const std::byte* weights,
+                    int64_t first, int64_t count, std::byte* scratch, std::byte* products) {
+  std::byte* patches = scratch + plan.patches;
+  visit_width(plan.width, [&]<class T>(T) {
+    for (int64_t i = 0; i < count; ++i) {
+      gather_patch(plan, reinterpret_cast<const T*>(lhs), first + i,
+                   reinterpret_cast<T*>(patches) + i * plan.depth());
+    }
+  });
+  plan.multiply({count,
+                 plan.depth(),
+                 plan.features,
+                 {patches, plan.depth(), 1},
+                 {weights, plan.features, 1},
+                 products,
+                 plan.features});
+}
+
+// Computes the result, ordered by batch, position, feature.
+void convolve(const ConvPlan& plan, const std::byte* lhs, const std::byte* rhs, std::byte* scratch,
+              std::byte* result) {
+  const int64_t row = plan.groups * plan.features * plan.width;
+  const int64_t part = plan.features * plan.width;
+  for (int64_t batch = 0; batch < plan.batch; ++batch) {
+    for (int64_t group = 0; group < plan.groups; ++group) {
+      const std::byte* image =
+          lhs + (batch * plan.lhs_batch_stride + group * plan.lhs_group_stride) * plan.width;
+      const std::byte* weights = rhs + group * plan.depth() * part;
+      for (int64_t first = 0; first < plan.positions; first += plan.chunk) {
+        poll_interrupt();
+        const int64_t count = std::min(plan.chunk, plan.positions - first);
+        std::byte* to = result + (batch * plan.positions + first) * row + group * part;
+        if (plan.groups == 1) {
+          multiply_chunk(plan, image, weights, first, count, scratch, to);
+          continue;
+        }
+        std::byte* products = scratch + plan.products;
+        multiply_chunk(plan, image, weights, first, count, scratch, products);
+        for (int64_t i = 0; i < count; ++i) {
+          std::memcpy(to + i * row, products + i * part, static_cast<size_t>(part));
+        }
+      }
+    }
+  }
+}
+
+void run_conv(const KernelCall& call) {
+  const auto& plan = *static_cast<const ConvPlan*>(call.data);
+  if (plan.result_size == 0) return;
+  auto* scratch = static_cast<std::byte*>(call.scratch);
+  auto* output = static_cast<std::byte*>(call.operands[2]);
+  if (plan.depth() == 0) {
+    // A sum of no elements is zero, whose bits are zero in every dtype.
+    std::memset(output, 0, static_cast<size_t>(plan.result_size) * plan.store.target_width);
+    return;
+  }
+  const bool is_converted = !plan.store.is_copy();
+  std::byte* result = is_converted || plan.is_stored_moved ? scratch + plan.results : output;
+  convolve(plan, plan.lhs.load(call.operands[0], scratch), plan.rhs.load(call.operands[1], scratch),
+           scratch, result);
+  if (is_converted) {
+    std::byte* to = plan.is_stored_moved ? scratch + plan.converted : output;
+    plan.store.run(result, to, plan.result_size);
+    result = to;
+  }
+  if (plan.is_stored_moved) plan.store_order.run(result, output);
+}
+
+// ---- planning
+
+Indices dense_strides(std::span<const int64_t> shape) {
+  return strides_of(shape, row_major(shape.size()));
+}
+
+// Makes the operand with these sizes and strides dense, in the dtype computed in.
+Rearranged rearrange(const ShapeDtype& type, const Indices& sizes, const Indices& strides,
+                     DType compute, ScratchParts& scratch) {
+  Rearranged result;
+  const Indices dense = dense_strides(sizes);
+  const size_t width = byte_width(type.dtype());
+  result.size = type.size();
+  result.is_moved = type.size() > 0 && dense != strides;
+  if (result.is_moved) {
+    result.move = StridedCopy(width, sizes, strides, dense);
+    result.moved_offset = scratch.take(type.size(), width);
+  }
+  result.convert = make_conversion(type.dtype(), compute);
+  if (!result.convert.is_copy()) {
+    result.converted_offset = scratch.take(type.size(), byte_width(compute));
+  }
+  return result;
+}
+
+void plan_lhs(ConvPlan& plan, const ConvParams& p, const ShapeDtype& lhs, const ShapeDtype& rhs,
+              const ShapeDtype& output, DType compute, ScratchParts& scratch) {
+  const Indices strides = dense_strides(lhs.shape());
+  Indices order = {p.lhs_spec[0]};
+  order.insert(order.end(), p.lhs_spec.begin() + 2, p.lhs_spec.end());
+  order.push_back(p.lhs_spec[1]);
+  Indices sizes, own_strides;
+  for (const int64_t i : order) {
+    sizes.push_back(lhs.shape()[i]);
+    own_strides.push_back(strides[i]);
+  }
+  plan.lhs = rearrange(lhs, sizes, own_strides, compute, scratch);
+  const Indices dense = dense_strides(sizes);
+  plan.lhs_batch_stride = dense[0];
+  plan.lhs_group_stride = p.batch_group_count > 1 ? plan.batch * dense[0] : plan.channels;
+  for (size_t i = 0; i + 2 < p.lhs_spec.size(); ++i) {
+    plan.spatial.push_back(make_window_dimension(
+        {p.window_strides[i], p.rhs_dilation[i], p.lhs_dilation[i], p.padding[i].first},
+        sizes[i + 1], rhs.shape()[p.rhs_spec[i + 2]], output.shape()[p.out_spec[i + 2]],
+        dense[i + 1]));
+    plan.positions *= plan.spatial.back().num_positions;
+    plan.window *= plan.spatial.back().window;
+  }
+}
+
+void plan_rhs(ConvPlan& plan, const ConvParams& p, const ShapeDtype& rhs, DType compute,
+              ScratchParts& scratch) {
+  const Indices strides = dense_strides(rhs.shape());
+  Indices sizes = {plan.groups}, own_strides = {plan.features * strides[p.rhs_spec[0]]};
+  for (size_t i = 2; i < p.rhs_spec.size(); ++i) {
+    sizes.push_back(rhs.shape()[p.rhs_spec[i]]);
+    own_strides.push_back(strides[p.rhs_spec[i]]);
+  }
+  sizes.insert(sizes.end(), {plan.channels, plan.features});
+  own_strides.insert(own_strides.end(), {strides[p.rhs_spec[1]], strides[p.rhs_spec[0]]});
+  plan.rhs = rearrange(rhs, sizes, own_strides, compute, scratch);
+}
+
+void plan_output(ConvPlan& plan, const ConvParams& p, const ShapeDtype& output, DType compute,
+                 ScratchParts& scratch) {
+  const Indices strides = dense_strides(output.shape());
+  Indices order = {p.out_spec[0]};
+  order.insert(order.end(), p.out_spec.begin() + 2, p.out_spec.end());
+  order.push_back(p.out_spec[1]);
+  Indices sizes, own_strides;
+  for (const int64_t i : order) {
+    sizes.push_back(output.shape()[i]);
+    own_strides.push_back(strides[i]);
+  }
+  const size_t width = byte_width(output.dtype());
+  const Indices dense = dense_strides(sizes);
+  plan.result_size = output.size();
+  plan.store = make_conversion(compute, output.dtype());
+  plan.is_stored_moved = output.size() > 0 && dense != own_strides;
+  if (plan.is_stored_moved) plan.store_order = StridedCopy(width, sizes, dense, own_strides);
+  if (plan.is_stored_moved || !plan.store.is_copy()) {
+    plan.results = scratch.take(output.size(), byte_width(compute));
+  }
+  if (plan.is_stored_moved && !plan.store.is_copy()) {
+    plan.converted = scratch.take(output.size(), width);
+  }
+}
+
+Kernel make_conv(Types inputs, Types outputs, const Params* params) {
+  const auto& p = params_as<ConvParams>(params);
+  const DType compute = compute_dtype(inputs[0].dtype());
+  auto plan = std::make_shared<ConvPlan>();
+  ScratchParts scratch;
+  plan->groups = p.feature_group_count * p.batch_group_count;
+  plan->batch = inputs[0].shape()[p.lhs_spec[0]] / p.batch_group_count;
+  plan->channels = inputs[1].shape()[p.rhs_spec[1]];
+  plan->features = inputs[1].shape()[p.rhs_spec[0]] / plan->groups;
+  plan->width = static_cast<int64_t>(byte_width(compute));
+  plan_lhs(*plan, p, inputs[0], inputs[1], outputs[0], compute, scratch);
+  plan_rhs(*plan, p, inputs[1], compute, scratch);
+  plan_output(*plan, p, outputs[0], compute, scratch);
+  const int64_t depth = std::max(plan->depth(), int64_t{1});
+  plan->chunk =
+      std::clamp(kPatchElements / depth, int64_t{1}, std::max(plan->positions, int64_t{1}));
+  plan->patches = scratch.take(plan->chunk * depth, byte_width(compute));
+  if (plan->groups > 1) {
+    plan->products = scratch.take(plan->chunk * plan->features, byte_width(compute));
+  }
+  plan->multiply = find_multiply(compute, std::max({plan->chunk, depth, plan->features}));
+  if (!plan->multiply) return {};
+  return {.run = run_conv, .data = std::move(plan), .scratch_bytes = scratch.bytes()};
+}
+
+constexpr KernelRow kRows[] = {{"conv_general_dilated", make_conv}};
+
+}  // namespace
+
+std::span<const KernelRow> convolution_rows() { return kRows; }
+
+}  // namespace farcall::native

@@ -1,0 +1,317 @@
+#include "engine/native/kernels/products/matrix_product.h"
+
+#include <algorithm>
+#include <climits>
+#include <complex>
+#include <cstring>
+#include <iterator>
+
+#include <cblas.h>
+
+#include <farcall/core/sizes.h>
+#include <farcall/core/storage.h>
+
+#include "engine/native/kernels/elementwise/arithmetic.h"
+#include "engine/native/kernels/elementwise/convert.h"
+#include "engine/native/kernels/interruptible.h"
+#include "engine/native/kernels/products/matrix_tile.h"
+#include "engine/native/parallel.h"
+
+namespace farcall::native {
+namespace {
+
+// The fixed cost of a product, in operations.
+constexpr int64_t kCallCost = 64;
+// A product of at most this cost runs on one thread at once.
+constexpr int64_t kBriefCost = int64_t{1} << 20;
+
+// Multiplies one product of the batch after the other.
+template <class Element, void (*multiply)(const Product&)>
+void multiply_each(const Product& p) {
+  InterruptCounter counter;
+  for (int64_t i = 0; i < p.batches.count; ++i) {
+    counter.add(saturated_product(saturated_product(p.m, p.n), p.k));
+    Product one = p;
+    one.batches = {};
+    one.a.data = static_cast<const Element*>(p.a.data) + p.batches.a_offset(i);
+    one.b.data = static_cast<const Element*>(p.b.data) + p.batches.b_offset(i);
+    one.c = static_cast<Element*>(p.c) + i * p.m * p.c_row_stride;
+    multiply(one);
+  }
+}
+
+// ---- float32 and float64: tiles of the result
+
+// How the result is divided into tiles. Its bits do not depend on this.
+struct Cut {
+  int64_t rows, columns;  // of a tile: multiples of the steps, or all
+  int64_t batches;        // products per tile, if a tile is at least one product
+};
+
+int64_t pieces(int64_t size, int64_t piece) { return (size + piece - 1) / piece; }
+
+// Divides into pieces of about equal size, at most `most` each.
+int64_t even_piece(int64_t size, int64_t most, int64_t step) {
+  if (size <= most) return size;
+  return std::min(pieces(pieces(size, pieces(size, most)), step) * step, size);
+}
+
+Cut cut(const Product& p, int64_t num_threads, size_t width) {
+  // A tile's A and C fit into the second-level cache, and a tile takes at most some milliseconds.
+  constexpr int64_t kMostRows = 192, kMostColumnBytes = 1536;
+  constexpr int64_t kMostCost = int64_t{1} << 29;
+  const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
+  if (cost < kBriefCost) {
+    return {p.m, p.n, std::max<int64_t>(kBriefCost / (cost + kCallCost), 1)};
+  }
+  int64_t rows = std::min(p.m, kMostRows), columns = p.n;
+  if (p.m > kTileRowStep) {
+    const int64_t most = kMostColumnBytes / static_cast<int64_t>(width);
+    columns = even_piece(p.n, most, kTileColumnStep);
+  }
+  const int64_t column_step = p.m == 1 ? 8 * kTileColumnStep : kTileColumnStep;
+  const auto is_large = [&] {
+    return saturated_product(saturated_product(rows, columns), p.k) > kMostCost;
+  };
+  const auto is_few = [&] {
+    constexpr int64_t kTilesOfThread = 3;
+    return num_threads > 1 && rows * columns * p.k > kThreadCost / 2 &&
+           pieces(p.m, rows) * pieces(p.n, columns) * p.batches.count <
+               kTilesOfThread * num_threads;
+  };
+  while (columns > column_step && (is_large() || (is_few() && columns >= 2 * rows))) {
+    columns = even_piece(p.n, columns / 2, column_step);
+  }
+  while (rows > kTileRowStep && (is_large() || is_few())) {
+    rows = even_piece(p.m, rows / 2, kTileRowStep);
+  }
+  return {even_piece(p.m, rows, kTileRowStep), columns, 1};
+}
+
+// Whether this is a vector times a matrix with dense columns.
+bool is_dot(const Product& p) {
+  return p.m == 1 && p.a.column_stride == 1 && p.b.row_stride == 1 && p.b.column_stride >= p.k;
+}
+
+// A matrix times a vector is that vector times the transposed matrix.
+Product with_vector_first(const Product& p) {
+  if (p.n != 1 || p.m == 1 || p.c_row_stride != 1) return p;
+  return {.m = 1,
+          .k = p.k,
+          .n = p.m,
+          .a = {p.b.data, p.b.column_stride, p.b.row_stride},
+          .b = {p.a.data, p.a.column_stride, p.a.row_stride},
+          .c = p.c,
+          .c_row_stride = p.m,
+          .batches = {p.batches.sizes, p.batches.b_strides, p.batches.a_strides, p.batches.count}};
+}
+
+// Memory for one thread: on the stack if small.
+template <class T>
+class Buffer {
+ public:
+  explicit Buffer(int64_t size) {
+    if (static_cast<size_t>(size) <= std::size(few_)) return;
+    storage_ = Storage::allocate(memory_product(static_cast<size_t>(size), sizeof(T)));
+  }
+  T* data() { return storage_ ? static_cast<T*>(storage_.data()) : few_; }
+
+ private:
+  alignas(kAlignment) T few_[32768 / sizeof(T)];
+  Storage storage_;
+};
+
+// A small product. Skips the computation of tile sizes.
+template <class T>
+void multiply_brief(const Product& p) {
+  run_tiles(1, 1, [&p](Tiles& tiles) {
+    if (is_dot(p)) return multiply_dense_columns<T>(p, tiles);
+    Buffer<T> buffer(tile_buffer_size(p.m, p.k));
+    multiply_tile<T>(p, buffer.data(), tiles);
+  });
+}
+
+template <class T>
+void multiply_tiled(const Product& given) {
+  const Product p = with_vector_first(given);
+  if (p.k == 0) {
+    for (int64_t i = 0; i < p.batches.count * p.m; ++i) {
+      std::fill_n(static_cast<T*>(p.c) + i * p.c_row_stride, p.n, T(0));
+    }
+    return;
+  }
+  const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
+  if (p.batches.count == 1 && cost < kBriefCost) return multiply_brief<T>(p);
+  const int64_t num_threads = num_threads_for(saturated_product(cost, p.batches.count));
+  const Cut tile = cut(p, num_threads, sizeof(T));
+  const int64_t down = pieces(p.m, tile.rows), across = pieces(p.n, tile.columns);
+  const auto multiply_part = [&](int64_t batch, int64_t row, int64_t column, T* buffer,
+                                 Tiles& tiles) {
+    const auto at = [](const Matrix& matrix, int64_t offset) {
+      return Matrix{static_cast<const T*>(matrix.data) + offset, matrix.row_stride,
+                    matrix.column_stride};
+    };
+    Product part = {std::min(tile.rows, p.m - row),
+                    p.k,
+                    std::min(tile.columns, p.n - column),
+                    at(p.a, p.batches.a_offset(batch) + row * p.a.row_stride),
+                    at(p.b, p.batches.b_offset(batch) + column * p.b.column_stride),
+                    static_cast<T*>(p.c) + (batch * p.m + row) * p.c_row_stride + column,
+                    p.c_row_stride};
+    if (is_dot(p)) return multiply_dense_columns<T>(part, tiles);
+    multiply_tile<T>(part, buffer, tiles);
+  };
+  run_tiles(pieces(p.batches.count, tile.batches) * down * across, num_threads, [&](Tiles& tiles) {
+    Buffer<T> buffer(tile_buffer_size(tile.rows, p.k));
+    for (int64_t i = 0; tiles.next(i);) {
+      const int64_t column = i % across * tile.columns, row = i / across % down * tile.rows;
+      const int64_t first = i / across / down * tile.batches;
+      const int64_t last = std::min(first + tile.batches, p.batches.count);
+      for (int64_t batch = first; batch < last && tiles.go_on(kCallCost); ++batch) {
+        multiply_part(batch, row, column, buffer.data(), tiles);
+      }
+    }
+  });
+}
+
+// ---- complex numbers: BLAS
+
+template <class T>
+struct Blas;
+template <>
+struct Blas<std::complex<float>> {
+  static constexpr auto gemm = cblas_cgemm;
+  static constexpr auto gemv = cblas_cgemv;
+  static constexpr float kOneValue[2] = {1, 0}, kZeroValue[2] = {0, 0};
+  static constexpr const void* kOne = kOneValue;
+  static constexpr const void* kZero = kZeroValue;
+};
+template <>
+struct Blas<std::complex<double>> {
+  static constexpr auto gemm = cblas_zgemm;
+  static constexpr auto gemv = cblas_zgemv;
+  static constexpr double kOneValue[2] = {1, 0}, kZeroValue[2] = {0, 0};
+  static constexpr const void* kOne = kOneValue;
+  static constexpr const void* kZero = kZeroValue;
+};
+
+// A matrix as BLAS describes it: row-major, or the transpose of one, with a leading dimension.
+struct BlasMatrix {
+  CBLAS_TRANSPOSE transpose;
+  blasint leading;
+};
+
+BlasMatrix blas_matrix(const Matrix& matrix) {
+  if (matrix.column_stride == 1) {
+    return {CblasNoTrans, static_cast<blasint>(matrix.row_stride)};
+  }
+  return {CblasTrans, static_cast<blasint>(matrix.column_stride)};
+}
+
+// y = A x, where y is dense. Zeroes y and adds to it: some gemv kernels read y even if beta is 0.
+template <class T>
+void multiply_vector(const Matrix& a, int64_t rows, int64_t columns, const void* x,
+                     int64_t x_stride, void* y) {
+  const auto [transpose, leading] = blas_matrix(a);
+  const bool is_transposed = transpose == CblasTrans;
+  std::memset(y, 0, static_cast<size_t>(rows) * sizeof(T));
+  Blas<T>::gemv(CblasRowMajor, transpose, static_cast<blasint>(is_transposed ? columns : rows),
+                static_cast<blasint>(is_transposed ? rows : columns), Blas<T>::kOne,
+                static_cast<const T*>(a.data), leading, static_cast<const T*>(x),
+                static_cast<blasint>(x_stride), Blas<T>::kOne, static_cast<T*>(y), 1);
+}
+
+template <class T>
+void multiply_blas(const Product& p) {
+  if (p.n == 1 && p.c_row_stride == 1) {
+    return multiply_vector<T>(p.a, p.m, p.k, p.b.data, p.b.row_stride, p.c);
+  }
+  if (p.m == 1) {
+    const Matrix transposed = {p.b.data, p.b.column_stride, p.b.row_stride};
+    return multiply_vector<T>(transposed, p.n, p.k, p.a.data, p.a.column_stride, p.c);
+  }
+  const auto a = blas_matrix(p.a), b = blas_matrix(p.b);
+  Blas<T>::gemm(CblasRowMajor, a.transpose, b.transpose, static_cast<blasint>(p.m),
+                static_cast<blasint>(p.n), static_cast<blasint>(p.k), Blas<T>::kOne,
+                static_cast<const T*>(p.a.data), a.leading, static_cast<const T*>(p.b.data),
+                b.leading, Blas<T>::kZero, static_cast<T*>(p.c),
+                static_cast<blasint>(p.c_row_stride));
+}
+
+// ---- plain loops: integers, bools, and complex matrices too large for BLAS's 32-bit sizes
+
+struct NumberOps {
+  template <class T>
+  static T multiply_add(T a, T b, T sum) {
+    return add(sum, multiply(a, b));
+  }
+};
+struct BoolOps {
+  static uint8_t multiply_add(uint8_t a, uint8_t b, uint8_t sum) { return sum | (a & b); }
+};
+
+// Works in blocks, so that the rows of B and C in use stay in the cache.
+template <class T, class Ops>
+void multiply_plain(const Product& p) {
+  constexpr int64_t kInnerBlock = 64, kColumnBlock = 512;
+  const auto* a = static_cast<const T*>(p.a.data);
+  const auto* b = static_cast<const T*>(p.b.data);
+  auto* c = static_cast<T*>(p.c);
+  for (int64_t i = 0; i < p.m; ++i) std::fill_n(c + i * p.c_row_stride, p.n, T(0));
+  InterruptCounter counter;
+  for (int64_t column = 0; column < p.n; column += kColumnBlock) {
+    const int64_t num_columns = std::min(p.n - column, kColumnBlock);
+    for (int64_t inner = 0; inner < p.k; inner += kInnerBlock) {
+      const int64_t inner_end = std::min(p.k, inner + kInnerBlock);
+      for (int64_t i = 0; i < p.m; ++i) {
+        T* sums = c + i * p.c_row_stride + column;
+        counter.add((inner_end - inner) * num_columns);
+        for (int64_t j = inner; j < inner_end; ++j) {
+          const T factor = a[i * p.a.row_stride + j * p.a.column_stride];
+          const T* row = b + j * p.b.row_stride + column * p.b.column_stride;
+          if (p.b.column_stride == 1) {
+            for (int64_t n = 0; n < num_columns; ++n) {
+              sums[n] = Ops::multiply_add(factor, row[n], sums[n]);
+            }
+          } else {
+            for (int64_t n = 0; n < num_columns; ++n) {
+              sums[n] = Ops::multiply_add(factor, row[n * p.b.column_stride], sums[n]);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+struct MultiplyRow {
+  DType dtype;
+  Multiply multiply;
+  Multiply large = multiply;  // for sizes that do not fit BLAS's integers
+};
+template <class T>
+constexpr Multiply kBlas = multiply_each<T, multiply_blas<T>>;
+template <class T, class Ops = NumberOps>
+constexpr Multiply kPlain = multiply_each<T, multiply_plain<T, Ops>>;
+constexpr MultiplyRow kMultiply[] = {
+    {DType::kFloat32, multiply_tiled<float>},
+    {DType::kFloat64, multiply_tiled<double>},
+    {DType::kComplex64, kBlas<std::complex<float>>, kPlain<std::complex<float>>},
+    {DType::kComplex128, kBlas<std::complex<double>>, kPlain<std::complex<double>>},
+    {DType::kUInt8, kPlain<uint8_t>},
+    {DType::kUInt16, kPlain<uint16_t>},
+    {DType::kUInt32, kPlain<uint32_t>},
+    {DType::kUInt64, kPlain<uint64_t>},
+    {DType::kBool, kPlain<uint8_t, BoolOps>},
+};
+
+}  // namespace
+
+Multiply find_multiply(DType compute, int64_t largest) {
+  const DType key = is_integer(compute) ? unsigned_dtype(compute) : compute;
+  const auto* row = std::ranges::find(kMultiply, key, &MultiplyRow::dtype);
+  if (row == std::end(kMultiply)) return nullptr;
+  return largest <= INT_MAX ? row->multiply : row->large;
+}
+
+}  // namespace farcall::native

@@ -1,0 +1,583 @@
+// Reductions over any set of dimensions.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include <farcall/primitives/reduce.h>
+
+#include "engine/native/kernels/elementwise/elementwise.h"
+#include "engine/native/kernels/movement/rows.h"
+#include "engine/native/kernels/reductions/accumulate.h"
+#include "engine/native/kernels/reductions/reduce.h"
+#include "engine/native/kernels/reductions/sum_floats.h"
+#include "engine/native/parallel.h"
+
+namespace farcall::native {
+namespace {
+
+using Types = std::span<const ShapeDtype>;
+
+// Up to this many rows are added sequentially. Longer sums are split in halves recursively, so that
+// rounding errors grow with the logarithm of the length.
+constexpr int64_t kSequentialRows = 32;
+// Up to this many elements of a run are added before the sum is merged with others.
+constexpr int64_t kSequentialElements = 4096;
+// The bytes of accumulators that are processed at a time.
+constexpr size_t kAccumulatorBytes = 8192;
+// The elements of a tile, if there are enough for several threads.
+constexpr int64_t kTileElements = 32768;
+constexpr int64_t kLeastColumns = 1024;
+// The cost of an element in the units of run_tiles, chosen so that a tile is worth a thread.
+constexpr int64_t kElementCost = kThreadCost / kTileElements;
+// The maximum number of parts into which a single large tile is divided.
+constexpr int64_t kMostParts = 64;
+
+// ---- operations
+
+struct All {
+  static constexpr bool kSignless = true;
+  template <Unsigned T>
+  using Accumulator = T;
+  template <class A>
+  static A combine(A a, A b) {
+    return a & b;
+  }
+};
+struct Any {
+  static constexpr bool kSignless = true;
+  template <Unsigned T>
+  using Accumulator = T;
+  template <class A>
+  static A combine(A a, A b) {
+    return a | b;
+  }
+};
+
+// ---- loops
+
+struct alignas(16) Element {
+  std::byte bytes[16] = {};
+
+  template <class T>
+  static Element of(T value) {
+    Element element;
+    std::memcpy(element.bytes, &value, sizeof(T));
+    return element;
+  }
+  template <class T>
+  T as() const {
+    T value;
+    std::memcpy(static_cast<void*>(&value), bytes, sizeof(T));
+    return value;
+  }
+};
+
+// The loops of one operation on one type. Accumulators start with the identity.
+struct Reducer {
+  // reduce_run combines all of x into one accumulator, reduce_row x[i] into accumulator i.
+  void (*reduce_run)(const void* x, int64_t size, void* accumulator, const Element& identity);
+  void (*reduce_row)(const void* x, int64_t size, void* accumulators, const Element& identity);
+  // Same as reduce_row for four rows, which are combined first.
+  void (*reduce_four_rows)(const void* const* rows, int64_t size, void* accumulators);
+  void (*merge)(const void* others, int64_t size, void* accumulators);
+  void (*finish)(const void* accumulators, int64_t size, void* results);
+  size_t accumulator_width = 0;
+  DType result = DType::kInvalid;
+  // The accumulator for a single element.
+  Element (*accumulator_of)(const Element& value);
+};
+
+template <class Op, class T>
+struct Loops {
+  using A = typename Op::template Accumulator<T>;
+
+  // Merges neighbouring pieces in the order of a binary counter, that is in a balanced tree.
+  static A reduce(const T* x, int64_t size, A identity) {
+    if constexpr (std::is_same_v<Op, Sum> && std::is_same_v<T, float>) {
+      // Summing in double makes the splitting of long runs unnecessary.
+      if (size >= kLanes) return sum_floats(x, size, identity);
+    }
+    if (size <= kSequentialElements) return reduce_lanes<Op, A>(x, size, identity);
+    A parts[64];
+    int depth = 0;
+    for (uint64_t piece = 0; size > 0; ++piece) {
+      const int64_t count = std::min(size, kSequentialElements);
+      A part = reduce_lanes<Op, A>(x, count, identity);
+      for (uint64_t rest = piece; rest & 1; rest >>= 1) part = Op::combine(parts[--depth], part);
+      parts[depth++] = part;
+      x += count;
+      size -= count;
+    }
+    A result = parts[--depth];
+    while (depth > 0) result = Op::combine(parts[--depth], result);
+    return result;
+  }
+  static void reduce_run(const void* x, int64_t size, void* accumulator, const Element& identity) {
+    A& result = *static_cast<A*>(accumulator);
+    result = Op::combine(result, reduce(static_cast<const T*>(x), size, identity.as<A>()));
+  }
+  static void reduce_row(const void* x, int64_t size, void* accumulators, const Element&) {
+    const auto* from = static_cast<const T*>(x);
+    auto* to = static_cast<A*>(accumulators);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) to[i] = Op::combine(to[i], static_cast<A>(from[i]));
+  }
+  static void reduce_four_rows(const void* const* rows, int64_t size, void* accumulators) {
+    const T* const from[] = {static_cast<const T*>(rows[0]), static_cast<const T*>(rows[1]),
+                             static_cast<const T*>(rows[2]), static_cast<const T*>(rows[3])};
+    auto* to = static_cast<A*>(accumulators);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) {
+      const A low = Op::combine(static_cast<A>(from[0][i]), static_cast<A>(from[1][i]));
+      const A high = Op::combine(static_cast<A>(from[2][i]), static_cast<A>(from[3][i]));
+      to[i] = Op::combine(to[i], Op::combine(low, high));
+    }
+  }
+  static void merge(const void* others, int64_t size, void* accumulators) {
+    const auto* from = static_cast<const A*>(others);
+    auto* to = static_cast<A*>(accumulators);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) to[i] = Op::combine(to[i], from[i]);
+  }
+  static void finish(const void* accumulators, int64_t size, void* results) {
+    const auto* from = static_cast<const A*>(accumulators);
+    auto* to = static_cast<T*>(results);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) to[i] = static_cast<T>(from[i]);
+  }
+  static Element accumulator_of(const Element& value) { return Element::of(A(value.as<T>())); }
+};
+
+template <class Op>
+Reducer reducer_of(DType compute) {
+  Reducer reducer{};
+  for_each_compute_type([&]<class T>() {
+    using X = typename OperandOf<Op, T>::type;
+    if constexpr (requires { typename Op::template Accumulator<X>; }) {
+      using L = Loops<Op, X>;
+      if (kDTypeOf<T> != compute) return;
+      reducer = {best_loop_of<L::reduce_run, X>(),
+                 best_loop_of<L::reduce_row, X>(),
+                 best_loop_of<L::reduce_four_rows, X>(),
+                 best_loop_of<L::merge, X>(),
+                 best_loop_of<L::finish, X>(),
+                 sizeof(typename L::A),
+                 kDTypeOf<X>,
+                 L::accumulator_of};
+    }
+  });
+  return reducer;
+}
+
+// ---- walking
+
+struct Walk {
+  int64_t size = 1, stride = 0;  // stride in elements of the operand
+};
+
+}  // namespace
+
+struct ReducePlan {
+  Reducer reducer;
+  Element identity;
+  DType computed = DType::kInvalid;  // the dtype after loading
+  Conversion load, store;
+  std::vector<Walk> kept, reduced;  // without the innermost dimension
+  int64_t num_kept = 1, num_reduced = 1;
+  int64_t inner = 1;
+  bool is_inner_reduced = false;
+  // The number of results in a tile, which are all in one run of columns, and the number of tiles.
+  int64_t tile_size = 1, num_tiles = 1;
+  int64_t num_parts = 1;  // of each tile
+  int64_t num_elements = 0;
+};
+
+namespace {
+
+// The input of a thread: memory, or computed rows, which are requested `rows_at_once` at a time.
+struct Operand {
+  const std::byte* memory = nullptr;
+  std::unique_ptr<ComputedRows> rows;
+  int64_t rows_at_once = 0;
+};
+
+struct Accumulators {
+  alignas(64) std::byte bytes[kAccumulatorBytes];
+};
+
+int64_t offset_of(std::span<const Walk> walks, int64_t index) {
+  int64_t offset = 0;
+  for (size_t i = walks.size(); i-- > 0;) {
+    offset += index % walks[i].size * walks[i].stride;
+    index /= walks[i].size;
+  }
+  return offset;
+}
+
+// Reduces one run or one row of `size` elements into the accumulators.
+void reduce_piece(const ReducePlan& plan, const std::byte* x, int64_t size, void* accumulators) {
+  const auto loop = plan.is_inner_reduced ? plan.reducer.reduce_run : plan.reducer.reduce_row;
+  if (plan.load.is_copy()) return loop(x, size, accumulators, plan.identity);
+  alignas(64) std::byte block[kBlock * 4];  // converted elements have at most four bytes
+  for (int64_t start = 0; start < size; start += kBlock) {
+    const int64_t count = std::min(size - start, kBlock);
+    plan.load.run(x + static_cast<size_t>(start) * plan.load.source_width, block, count);
+    const size_t column = plan.is_inner_reduced ? 0 : static_cast<size_t>(start);
+    loop(block, count,
+         static_cast<std::byte*>(accumulators) + column * plan.reducer.accumulator_width,
+         plan.identity);
+  }
+}
+
+void set_identity(const ReducePlan& plan, Accumulators& accumulators, int64_t count) {
+  fill_elements(accumulators.bytes, &plan.identity, plan.reducer.accumulator_width, count);
+}
+
+// Reduces the computed rows [first, last), in columns from `column` on.
+void reduce_computed(const ReducePlan& plan, const Operand& operand, int64_t column, int64_t size,
+                     int64_t first, int64_t last, void* accumulators) {
+  const size_t row_bytes = static_cast<size_t>(size) * byte_width(plan.computed);
+  for (int64_t row = first; row < last; row += operand.rows_at_once) {
+    const int64_t count = std::min(operand.rows_at_once, last - row);
+    const auto* x = static_cast<const std::byte*>(operand.rows->compute(row, count, column, size));
+    const auto at = [&](int64_t i) { return x + static_cast<size_t>(i) * row_bytes; };
+    int64_t i = 0;
+    for (; plan.load.is_copy() && i + 4 <= count; i += 4) {
+      const void* const rows[] = {at(i), at(i + 1), at(i + 2), at(i + 3)};
+      plan.reducer.reduce_four_rows(rows, size, accumulators);
+    }
+    for (; i < count; ++i) plan.reducer.reduce_row(at(i), size, accumulators, plan.identity);
+  }
+}
+
+// Reduces the indices [first, last) of the reduced dimensions into `count` results. Each index has
+// `size` elements; those of index 0 start at `offset`.
+void reduce_range(const ReducePlan& plan, const Operand& operand, int64_t offset, int64_t size,
+                  int64_t count, int64_t first, int64_t last, void* accumulators, Tiles& tiles) {
+  if (last - first <= kSequentialRows) {
+    if (!tiles.go_on((last - first) * size * kElementCost)) return;
+    if (operand.rows) {
+      return reduce_computed(plan, operand, offset, size, first, last, accumulators);
+    }
+    const auto row = [&](int64_t i) {
+      return operand.memory +
+             (offset + offset_of(plan.reduced, i)) * static_cast<int64_t>(plan.load.source_width);
+    };
+    int64_t i = first;
+    if (!plan.is_inner_reduced && plan.load.is_copy()) {
+      for (; i + 4 <= last; i += 4) {
+        const void* const rows[] = {row(i), row(i + 1), row(i + 2), row(i + 3)};
+        plan.reducer.reduce_four_rows(rows, size, accumulators);
+      }
+    }
+    for (; i < last; ++i) reduce_piece(plan, row(i), size, accumulators);
+    return;
+  }
+  const int64_t middle = first + (last - first) / 2;
+  reduce_range(plan, operand, offset, size, count, first, middle, accumulators, tiles);
+  Accumulators others;
+  set_identity(plan, others, count);
+  reduce_range(plan, operand, offset, size, count, middle, last, others.bytes, tiles);
+  plan.reducer.merge(others.bytes, count, accumulators);
+}
+
+void finish(const ReducePlan& plan, const Accumulators& accumulators, int64_t count,
+            std::byte* output) {
+  if (plan.store.is_copy()) return plan.reducer.finish(accumulators.bytes, count, output);
+  Accumulators results;
+  plan.reducer.finish(accumulators.bytes, count, results.bytes);
+  plan.store.run(results.bytes, output, count);
+}
+
+// The position of a tile: its first result, the number of results, and the offset of its operand.
+struct TileRange {
+  int64_t first, count, offset;
+};
+TileRange tile_range(const ReducePlan& plan, int64_t tile) {
+  if (plan.is_inner_reduced) {
+    const int64_t first = tile * plan.tile_size;
+    return {first, std::min(plan.num_kept - first, plan.tile_size), 0};
+  }
+  const int64_t tiles_of_row = (plan.inner + plan.tile_size - 1) / plan.tile_size;
+  const int64_t row = tile / tiles_of_row, start = tile % tiles_of_row * plan.tile_size;
+  return {row * plan.inner + start, std::min(plan.inner - start, plan.tile_size),
+          offset_of(plan.kept, row) + start};
+}
+
+// Reduces one part of a tile: some of the rows, or, if there is a single run, a part of it.
+void reduce_part(const ReducePlan& plan, const Operand& operand, int64_t tile, int64_t part,
+                 Accumulators& accumulators, Tiles& tiles) {
+  const auto at = [&](int64_t size, int64_t index) { return size * index / plan.num_parts; };
+  const TileRange range = tile_range(plan, tile);
+  set_identity(plan, accumulators, range.count);
+  const bool has_one_run = plan.is_inner_reduced && plan.num_reduced == 1;
+  const int64_t rows = plan.num_reduced;
+  const int64_t first = has_one_run ? 0 : at(rows, part);
+  const int64_t last = has_one_run ? rows : at(rows, part + 1);
+  if (!plan.is_inner_reduced) {
+    return reduce_range(plan, operand, range.offset, range.count, range.count, first, last,
+                        accumulators.bytes, tiles);
+  }
+  const int64_t start = has_one_run ? at(plan.inner, part) : 0;
+  const int64_t size = has_one_run ? at(plan.inner, part + 1) - start : plan.inner;
+  for (int64_t i = 0; i < range.count; ++i) {
+    reduce_range(plan, operand, offset_of(plan.kept, range.first + i) + start, size, 1, first, last,
+                 accumulators.bytes + static_cast<size_t>(i) * plan.reducer.accumulator_width,
+                 tiles);
+  }
+}
+
+void finish_tile(const ReducePlan& plan, int64_t tile, const Accumulators& accumulators,
+                 std::byte* output) {
+  const TileRange range = tile_range(plan, tile);
+  finish(plan, accumulators, range.count,
+         output + range.first * static_cast<int64_t>(plan.store.target_width));
+}
+
+// Parts are reduced independently and merged in pairs. `begin` returns the operand for a thread.
+template <class Begin>
+void run_plan(const ReducePlan& plan, const Begin& begin, std::byte* output) {
+  const auto num_parts = static_cast<size_t>(plan.num_tiles * plan.num_parts);
+  std::vector<Accumulators> parts(plan.num_parts > 1 ? num_parts : 0);
+  const int64_t num_threads = num_threads_for(plan.num_elements * kElementCost);
+  run_tiles(static_cast<int64_t>(num_parts), num_threads, [&](Tiles& tiles) {
+    int64_t i = 0;
+    if (!tiles.next(i)) return;
+    const Operand operand = begin();
+    do {
+      if (plan.num_parts > 1) {
+        reduce_part(plan, operand, i / plan.num_parts, i % plan.num_parts,
+                    parts[static_cast<size_t>(i)], tiles);
+        continue;
+      }
+      Accumulators accumulators;
+      reduce_part(plan, operand, i, 0, accumulators, tiles);
+      finish_tile(plan, i, accumulators, output);
+    } while (tiles.next(i));
+  });
+  if (parts.empty()) return;
+  for (int64_t tile = 0; tile < plan.num_tiles; ++tile) {
+    Accumulators* const of_tile = parts.data() + tile * plan.num_parts;
+    for (int64_t step = 1; step < plan.num_parts; step *= 2) {
+      for (int64_t i = 0; i + step < plan.num_parts; i += 2 * step) {
+        plan.reducer.merge(of_tile[i + step].bytes, tile_range(plan, tile).count, of_tile[i].bytes);
+      }
+    }
+    finish_tile(plan, tile, *of_tile, output);
+  }
+}
+
+void run_reduce(const KernelCall& call) {
+  const auto* x = static_cast<const std::byte*>(call.operands[0]);
+  run_plan(
+      *static_cast<const ReducePlan*>(call.data), [x] { return Operand{.memory = x}; },
+      static_cast<std::byte*>(call.operands[1]));
+}
+
+// ---- planning
+
+// Adjacent dimensions that are both kept or both reduced are merged.
+void plan_walks(ReducePlan& plan, std::span<const int64_t> shape, std::span<const int64_t> axes) {
+  struct Group {
+    Walk walk;
+    bool is_reduced;
+  };
+  std::vector<Group> groups;  // from the innermost
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    const bool is_reduced = std::ranges::find(axes, static_cast<int64_t>(i)) != axes.end();
+    if (shape[i] != 1) {
+      if (!groups.empty() && groups.back().is_reduced == is_reduced) {
+        groups.back().walk.size *= shape[i];
+      } else {
+        groups.push_back({{shape[i], stride}, is_reduced});
+      }
+    }
+    stride *= shape[i];
+  }
+  if (groups.empty()) return;
+  plan.inner = groups[0].walk.size;
+  plan.is_inner_reduced = groups[0].is_reduced;
+  for (size_t i = groups.size(); i-- > 1;) {
+    const auto& [walk, is_reduced] = groups[i];
+    (is_reduced ? plan.reduced : plan.kept).push_back(walk);
+    (is_reduced ? plan.num_reduced : plan.num_kept) *= walk.size;
+  }
+}
+
+// Tiles depend on the shape only, because they determine the order of additions and so the bits.
+void plan_tiles(ReducePlan& plan) {
+  const auto most = static_cast<int64_t>(kAccumulatorBytes / plan.reducer.accumulator_width);
+  const int64_t reduced = plan.num_reduced * (plan.is_inner_reduced ? plan.inner : 1);
+  const int64_t wanted = kTileElements / std::max<int64_t>(reduced, 1);
+  if (plan.is_inner_reduced) {
+    plan.tile_size = std::clamp<int64_t>(wanted, 1, most);
+    plan.num_tiles = (plan.num_kept + plan.tile_size - 1) / plan.tile_size;
+  } else {
+    plan.tile_size = std::clamp<int64_t>(wanted, kLeastColumns, most);
+    plan.num_tiles = plan.num_kept * ((plan.inner + plan.tile_size - 1) / plan.tile_size);
+  }
+  const int64_t elements = reduced * plan.num_kept * (plan.is_inner_reduced ? 1 : plan.inner);
+  plan.num_elements = elements;
+  if (plan.num_tiles == 0 || plan.num_tiles > 4) return;
+  const bool has_one_run = plan.is_inner_reduced && plan.num_reduced == 1;
+  const int64_t length = has_one_run ? plan.inner : plan.num_reduced;
+  const int64_t most_parts = std::min({kMostParts, elements / plan.num_tiles / kTileElements,
+                                       has_one_run ? length / kTileElements : length});
+  plan.num_parts = std::max<int64_t>(most_parts, 1);
+}
+
+// The lowest and the highest value of a real dtype, in the compute dtype.
+struct Extremes {
+  Element lowest, highest;
+};
+
+Extremes narrow_extremes(DType dtype) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  float lowest = -kInfinity, highest = kInfinity;
+  if (byte_width(dtype) == 1) {
+    // Some 8-bit dtypes have no infinities, and one has no negative values.
+    std::swap(lowest, highest);
+    for (int bits = 0; bits < 1 << dtype_info(dtype).bits; ++bits) {
+      const auto byte = static_cast<uint8_t>(bits);
+      float value;
+      narrow_to_float(dtype)(&byte, &value, 1, {});
+      if (value < lowest) lowest = value;
+      if (value > highest) highest = value;
+    }
+  }
+  return {Element::of(lowest), Element::of(highest)};
+}
+
+Extremes extremes(DType dtype) {
+  const auto& info = dtype_info(dtype);
+  if (is_narrow_float(dtype)) return narrow_extremes(dtype);
+  Extremes result;
+  for_each_compute_type([&]<class T>() {
+    if (kDTypeOf<T> != compute_dtype(dtype)) return;
+    using Limits = std::numeric_limits<T>;
+    if constexpr (Complex<T>) {
+      const auto infinity = std::numeric_limits<typename T::value_type>::infinity();
+      result = {Element::of(T(-infinity, -infinity)), Element::of(T(infinity, infinity))};
+    } else if constexpr (Float<T>) {
+      result = {Element::of(-Limits::infinity()), Element::of(Limits::infinity())};
+    } else {
+      const int unused = static_cast<int>(8 * sizeof(T)) - info.bits;
+      result = {Element::of(static_cast<T>(Limits::min() >> unused)),
+                Element::of(static_cast<T>(Limits::max() >> unused))};
+    }
+  });
+  return result;
+}
+
+enum class Identity : uint8_t { kZero, kOne, kLowest, kHighest, kAllBits };
+
+// The identity as an element of the compute dtype.
+Element identity_value(Identity identity, DType dtype) {
+  Element result;
+  if (identity == Identity::kLowest) return extremes(dtype).lowest;
+  if (identity == Identity::kHighest) return extremes(dtype).highest;
+  if (identity == Identity::kAllBits) std::memset(result.bytes, 0xff, sizeof(result.bytes));
+  if (identity == Identity::kOne) {
+    const int64_t one = 1;
+    make_conversion(DType::kInt64, compute_dtype(dtype)).run(&one, result.bytes, 1);
+  }
+  return result;
+}
+
+using PlanPtr = std::shared_ptr<const ReducePlan>;
+
+// Returns null if the dtype has no loops.
+PlanPtr make_plan(ShapeDtype from, ShapeDtype to, std::span<const int64_t> axes,
+                  const Reducer& reducer, Identity identity) {
+  if (!reducer.finish) return nullptr;
+  const DType dtype = from.dtype();
+  auto plan = std::make_shared<ReducePlan>();
+  plan->reducer = reducer;
+  plan->identity = reducer.accumulator_of(identity_value(identity, dtype));
+  plan->computed = compute_dtype(dtype);
+  plan->load = make_conversion(dtype, plan->computed);
+  plan->store = make_conversion(reducer.result, to.dtype());
+  plan_walks(*plan, from.shape(), axes);
+  if (to.size() == 0) plan->num_kept = 0;
+  plan_tiles(*plan);
+  return plan;
+}
+
+using MakePlan = PlanPtr (*)(ShapeDtype from, ShapeDtype to, std::span<const int64_t> axes);
+
+template <class Op, Identity identity>
+PlanPtr plan_of(ShapeDtype from, ShapeDtype to, std::span<const int64_t> axes) {
+  return make_plan(from, to, axes, reducer_of<Op>(compute_dtype(from.dtype())), identity);
+}
+
+// For bools the sum is "or" and the product is "and".
+template <class Op, Identity identity, class BoolOp, Identity bool_identity>
+PlanPtr plan_of_arithmetic(ShapeDtype from, ShapeDtype to, std::span<const int64_t> axes) {
+  return from.dtype() == DType::kBool ? plan_of<BoolOp, bool_identity>(from, to, axes)
+                                      : plan_of<Op, identity>(from, to, axes);
+}
+
+template <MakePlan make>
+Kernel make_reduce(Types inputs, Types outputs, const Params* params) {
+  PlanPtr plan = make(inputs[0], outputs[0], params_as<ReduceParams>(params).axes);
+  if (!plan) return {};
+  return {.run = run_reduce, .data = std::move(plan)};
+}
+
+struct Reduction {
+  std::string_view primitive;
+  MakePlan plan;
+  KernelFactory make;
+};
+template <MakePlan plan>
+constexpr Reduction reduction(std::string_view primitive) {
+  return {primitive, plan, make_reduce<plan>};
+}
+
+constexpr Reduction kReductions[] = {
+    reduction<plan_of<All, Identity::kAllBits>>("reduce_and"),
+    reduction<plan_of<Maximum, Identity::kLowest>>("reduce_max"),
+    reduction<plan_of<Minimum, Identity::kHighest>>("reduce_min"),
+    reduction<plan_of<Any, Identity::kZero>>("reduce_or"),
+    reduction<plan_of_arithmetic<Product, Identity::kOne, All, Identity::kAllBits>>("reduce_prod"),
+    reduction<plan_of_arithmetic<Sum, Identity::kZero, Any, Identity::kZero>>("reduce_sum"),
+};
+
+constexpr auto kRows = [] {
+  const auto row = [](size_t i) {
+    return KernelRow(kReductions[i].primitive, kReductions[i].make);
+  };
+  return std::array{row(0), row(1), row(2), row(3), row(4), row(5)};
+}();
+static_assert(kRows.size() == std::size(kReductions));
+
+}  // namespace
+
+std::span<const KernelRow> reduce_rows() { return kRows; }
+
+// ---- rows that are computed
+
+ColumnReduction::ColumnReduction(std::string_view primitive, DType from, DType to, int64_t rows,
+                                 int64_t columns) {
+  const auto* found = std::ranges::find(kReductions, primitive, &Reduction::primitive);
+  if (found == std::end(kReductions)) return;
+  constexpr std::array<int64_t, 1> kFirst = {0};
+  plan_ = found->plan(ShapeDtype(from, {rows, columns}), ShapeDtype(to, {columns}), kFirst);
+}
+
+int64_t ColumnReduction::columns_at_once() const {
+  return std::min(plan_->inner, plan_->tile_size);
+}
+
+void ColumnReduction::run(void* result, int64_t rows_at_once,
+                          const std::function<std::unique_ptr<ComputedRows>()>& make_rows) const {
+  run_plan(
+      *plan_, [&] { return Operand{.rows = make_rows(), .rows_at_once = rows_at_once}; },
+      static_cast<std::byte*>(result));
+}
+
+}  // namespace farcall::native

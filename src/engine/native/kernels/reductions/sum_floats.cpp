@@ -1,0 +1,58 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/native/kernels/reductions/sum_floats.cpp"
+
+#include "engine/native/kernels/reductions/sum_floats.h"
+#include "engine/native/kernels/vector/targets.h"
+
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace farcall::native::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Partial sums side by side: the same number for every instruction set, so that all add in the same
+// order.
+constexpr int64_t kSums = 64;
+
+double sum(const float* x, int64_t size, double zero) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> narrow;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  hn::Vec<decltype(d)> sums[kSums / kLanes];
+  for (auto& each : sums) each = hn::Set(d, zero);
+  int64_t i = 0;
+  for (; i + kSums <= size; i += kSums) {
+#pragma GCC unroll 64
+    for (int64_t v = 0; v < kSums / kLanes; ++v) {
+      sums[v] = hn::Add(sums[v], hn::PromoteTo(d, hn::LoadU(narrow, x + i + v * kLanes)));
+    }
+  }
+  HWY_ALIGN double all[kSums];
+  for (int64_t v = 0; v < kSums / kLanes; ++v) hn::Store(sums[v], d, all + v * kLanes);
+  for (int64_t p = i; p < size; ++p) all[p - i] += static_cast<double>(x[p]);
+  for (int64_t half = kSums / 2; half > 0; half /= 2) {
+    for (int64_t p = 0; p < half; ++p) all[p] += all[p + half];
+  }
+  return all[0];
+}
+
+}  // namespace
+}  // namespace farcall::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace farcall::native {
+namespace {
+HWY_EXPORT(sum);
+}  // namespace
+
+double sum_floats(const float* x, int64_t size, double zero) {
+  return HWY_DYNAMIC_DISPATCH(sum)(x, size, zero);
+}
+
+}  // namespace farcall::native
+#endif

@@ -1,0 +1,154 @@
+#include "engine/native/kernels/reductions/windows.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <farcall/core/layout.h>
+
+#include "engine/native/kernels/instruction_sets.h"
+
+namespace farcall::native {
+namespace {
+
+template <class T>
+int64_t load(const void* indices, int64_t i) {
+  const T value = static_cast<const T*>(indices)[i];
+  if constexpr (sizeof(T) == 8 && std::is_unsigned_v<T>) {
+    return static_cast<int64_t>(
+        std::min<T>(value, static_cast<T>(std::numeric_limits<int64_t>::max())));
+  }
+  return static_cast<int64_t>(value);
+}
+
+// Calls `visit` with a value of the type that stores an integer dtype.
+template <class Visit>
+auto visit_stored(DType dtype, Visit visit) {
+  const size_t width = byte_width(dtype);
+  if (dtype_info(dtype).kind == DTypeKind::kUnsigned) {
+    return width == 1   ? visit(uint8_t())
+           : width == 2 ? visit(uint16_t())
+           : width == 4 ? visit(uint32_t())
+                        : visit(uint64_t());
+  }
+  return width == 1   ? visit(int8_t())
+         : width == 2 ? visit(int16_t())
+         : width == 4 ? visit(int32_t())
+                      : visit(int64_t());
+}
+
+// The offset for a start out of bounds. The total stays negative whatever the other components add.
+constexpr int64_t kOutside = -(int64_t{1} << 57);
+
+// Writes first, first + step, ….
+void count_up(int64_t first, int64_t step, int64_t count, int64_t* to) {
+  for (int64_t i = 0; i < count; ++i, first += step) to[i] = first;
+}
+
+bool contains(const std::vector<int64_t>& dims, size_t dim) {
+  return std::ranges::find(dims, static_cast<int64_t>(dim)) != dims.end();
+}
+
+}  // namespace
+
+IndexLoad index_load(DType dtype) {
+  return visit_stored(dtype, []<class T>(T) -> IndexLoad { return load<T>; });
+}
+
+template <class T>
+void Windows::add_starts(const void* indices, int64_t first, int64_t step, int64_t count,
+                         Component component, bool clips, int64_t* offsets) {
+  const auto add = [&](int64_t every) {
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t start = load<T>(indices, first + i * every);
+      const int64_t above = start < 0 ? 0 : start;
+      const int64_t inside = above > component.limit ? component.limit : above;
+      const int64_t offset = inside * component.stride;
+      offsets[i] += clips || start == inside ? offset : kOutside;
+    }
+  };
+  step == 1 ? add(1) : add(step);
+}
+
+Windows::Windows(const GatherDimensionNumbers& numbers, ShapeDtype operand, ShapeDtype indices,
+                 ShapeDtype all, std::span<const int64_t> sizes, GatherScatterMode mode)
+    : add_starts_(visit_stored(indices.dtype(),
+                               []<class T>(T) -> AddStarts { return best_loop<add_starts<T>>(); })),
+      clips_(mode == GatherScatterMode::kClip) {
+  const auto operand_strides = strides_of(operand.shape(), row_major(operand.rank()));
+  const auto all_strides = strides_of(all.shape(), row_major(all.rank()));
+  for (const int64_t dim : numbers.start_index_map) {
+    components_.push_back({operand.shape()[dim] - sizes[dim], operand_strides[dim]});
+  }
+  for (size_t i = 0, next = 0; i < all.rank(); ++i) {
+    if (contains(numbers.offset_dims, i)) continue;
+    const auto dim = static_cast<int64_t>(next++);
+    int64_t stride = 0;
+    for (size_t j = 0; j < numbers.operand_batching_dims.size(); ++j) {
+      if (numbers.start_indices_batching_dims[j] == dim) {
+        stride = operand_strides[numbers.operand_batching_dims[j]];
+      }
+    }
+    add_number({indices.shape()[dim], all_strides[i], stride});
+  }
+  for (size_t i = 0, next = 0; i < operand.rank(); ++i) {
+    if (contains(numbers.collapsed_slice_dims, i) || contains(numbers.operand_batching_dims, i)) {
+      continue;
+    }
+    shape_.push_back(sizes[i]);
+    window_operand_strides_.push_back(operand_strides[i]);
+    window_all_strides_.push_back(all_strides[numbers.offset_dims[next++]]);
+    size_ *= sizes[i];
+  }
+}
+
+std::optional<Windows::Line> Windows::line() const {
+  if (size_ != 1 || components_.size() != 1 || components_[0].limit < 0) return std::nullopt;
+  if (numbers_.size() != 1 || numbers_[0].all_stride != 1 || numbers_[0].operand_stride != 0) {
+    return std::nullopt;
+  }
+  return Line{components_[0].limit, components_[0].stride};
+}
+
+void Windows::add_number(Number next) {
+  count_ *= next.size;
+  if (next.size == 1) return;
+  if (!numbers_.empty()) {
+    Number& last = numbers_.back();
+    // Merges two dimensions if one continues the other.
+    if (last.all_stride == next.size * next.all_stride &&
+        last.operand_stride == next.size * next.operand_stride) {
+      last = {last.size * next.size, next.all_stride, next.operand_stride};
+      return;
+    }
+  }
+  numbers_.push_back(next);
+}
+
+void Windows::find(const void* indices, int64_t first, int64_t count,
+                   WindowOffsets& offsets) const {
+  static const auto count_run = best_loop<count_up>();
+  // Processes runs along the last dimension.
+  const Number last = numbers_.empty() ? Number{1, 0, 0} : numbers_.back();
+  for (int64_t i = 0; i < count;) {
+    int64_t operand = 0, all = 0;
+    const int64_t at = (first + i) % last.size;
+    for (int64_t d = std::ssize(numbers_) - 2, rest = (first + i) / last.size; d >= 0; --d) {
+      const Number& number = numbers_[static_cast<size_t>(d)];
+      operand += rest % number.size * number.operand_stride;
+      all += rest % number.size * number.all_stride;
+      rest /= number.size;
+    }
+    const int64_t run = std::min(count - i, last.size - at);
+    count_run(operand + at * last.operand_stride, last.operand_stride, run, offsets.operand + i);
+    count_run(all + at * last.all_stride, last.all_stride, run, offsets.all + i);
+    i += run;
+  }
+  const int64_t step = std::ssize(components_);
+  for (int64_t k = 0; k < step; ++k) {
+    add_starts_(indices, first * step + k, step, count, components_[static_cast<size_t>(k)], clips_,
+                offsets.operand);
+  }
+}
+
+}  // namespace farcall::native

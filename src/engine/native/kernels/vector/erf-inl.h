@@ -1,0 +1,83 @@
+// The error function, its complement and its inverse, of vectors.
+#if defined(FARCALL_VECTOR_ERF_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef FARCALL_VECTOR_ERF_INL_H
+#undef FARCALL_VECTOR_ERF_INL_H
+#else
+#define FARCALL_VECTOR_ERF_INL_H
+#endif
+
+#include "engine/native/kernels/vector/exp-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace farcall::native::HWY_NAMESPACE {
+namespace {
+
+// Below kErfSmall, erf is a polynomial. Above, erfc is e^(-a^2) / (1 + 2 a) times a polynomial of
+// (a - c) / (a + c): M. Shepherd and J. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2)
+// erfc x in 0 <= x < inf" (Mathematics of Computation, 1981).
+template <class D>
+inline constexpr T<D> kErfSmall = T<D>(0.4765625);
+
+template <class D>
+HWY_INLINE V<D> small_erf(D d, V<D> x) {
+  return fma(d, x, polynomial(d, hn::Mul(x, x), Coefficient<D>::kErf), x);
+}
+
+// For a >= kErfSmall; from kEnd on the result is 0.
+template <class D>
+HWY_INLINE V<D> large_erfc(D d, V<D> magnitude) {
+  constexpr T<D> kEnd = sizeof(T<D>) == 4 ? T<D>(10.25) : T<D>(27.375);
+  const V<D> a = hn::Min(magnitude, set(d, kEnd)), center = set(d, Coefficient<D>::kErfcCenter[0]);
+  const V<D> square = hn::Mul(a, a), rest = fma(d, a, a, hn::Neg(square));
+  const ExpArgument<D> e = reduce_exp(d, hn::Neg(square));
+  const V<D> one = set(d, 1), less_one = small_expm1(d, e.r);
+  const V<D> power = hn::Add(one, nfma(d, rest, hn::Add(one, less_one), less_one));
+  const V<D> t = hn::Div(hn::Sub(a, center), hn::Add(a, center));
+  const V<D> factor =
+      hn::Div(polynomial(d, t, Coefficient<D>::kErfc), fma(d, set(d, 2), a, set(d, 1)));
+  return scale(d, hn::Mul(power, factor), e.k);
+}
+
+struct Erf {
+  template <class D>
+  HWY_INLINE V<D> operator()(D d, V<D> x) const {
+    const V<D> a = hn::Abs(x);
+    const V<D> large = hn::CopySign(hn::Sub(set(d, 1), large_erfc(d, a)), x);
+    const V<D> value = hn::IfThenElse(hn::Lt(a, set(d, kErfSmall<D>)), small_erf(d, x), large);
+    return hn::IfThenElse(hn::IsNaN(x), x, value);
+  }
+};
+
+struct Erfc {
+  template <class D>
+  HWY_INLINE V<D> operator()(D d, V<D> x) const {
+    const V<D> a = hn::Abs(x), tail = large_erfc(d, a);
+    const V<D> large = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Sub(set(d, 2), tail), tail);
+    const V<D> small = hn::Sub(set(d, 1), small_erf(d, x));
+    const V<D> value = hn::IfThenElse(hn::Lt(a, set(d, kErfSmall<D>)), small, large);
+    return hn::IfThenElse(hn::IsNaN(x), x, value);
+  }
+};
+
+// For float: x times a polynomial of w = -log(1 - x^2), or of the square root of w if w is large:
+// M. Giles, "Approximating the erfinv function" (GPU Computing Gems, 2011).
+struct ErfInv {
+  template <class D>
+  HWY_INLINE V<D> operator()(D d, V<D> x) const {
+    const V<D> one = set(d, 1), a = hn::Abs(x);
+    const LogArgument<D> argument(d, nfma(d, x, x, one));
+    const V<D> w = hn::Neg(natural_log(d, argument.exponent, Log1pParts<D>(d, argument.f)));
+    const V<D> center = polynomial(d, hn::Sub(w, set(d, 2.5)), Coefficient<D>::kErfInvCenter);
+    const V<D> root = hn::Sub(hn::Sqrt(w), set(d, 3));
+    const V<D> tail = polynomial(d, root, Coefficient<D>::kErfInvTail);
+    const V<D> value = hn::Mul(x, hn::IfThenElse(hn::Lt(w, set(d, 5)), center, tail));
+    const V<D> at_end = hn::IfThenElse(hn::Eq(a, one), hn::CopySign(set(d, kInf<D>), x), value);
+    return hn::IfThenElse(hn::IsNaN(x), x, nan_where(d, hn::Gt(a, one), at_end));
+  }
+};
+
+}  // namespace
+}  // namespace farcall::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,181 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/native/kernels/vector/fourier.cpp"
+
+#include "engine/native/kernels/vector/fourier.h"
+#include "engine/native/kernels/vector/targets.h"
+
+#include <numbers>
+
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace farcall::native::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// As many complex numbers as a vector of D has lanes.
+template <class D>
+struct Numbers {
+  using Vector = hn::Vec<D>;
+  Vector re, im;
+
+  HWY_INLINE static Numbers load(FourierParts from, int64_t at) {
+    return {hn::LoadU(D(), from.re + at), hn::LoadU(D(), from.im + at)};
+  }
+  HWY_INLINE void store(FourierParts to, int64_t at) const {
+    hn::StoreU(re, D(), to.re + at);
+    hn::StoreU(im, D(), to.im + at);
+  }
+  HWY_INLINE Numbers plus(Numbers b) const { return {hn::Add(re, b.re), hn::Add(im, b.im)}; }
+  HWY_INLINE Numbers less(Numbers b) const { return {hn::Sub(re, b.re), hn::Sub(im, b.im)}; }
+  HWY_INLINE Numbers times(double b) const {
+    const Vector factor = hn::Set(D(), b);
+    return {hn::Mul(re, factor), hn::Mul(im, factor)};
+  }
+  HWY_INLINE Numbers times_minus_i() const { return {im, hn::Neg(re)}; }
+};
+
+struct Turn {
+  double re, im;
+
+  template <class D>
+  HWY_INLINE Numbers<D> of(Numbers<D> a) const {
+    const auto r = hn::Set(D(), re), i = hn::Set(D(), im);
+    return {hn::Sub(hn::Mul(a.re, r), hn::Mul(a.im, i)),
+            hn::Add(hn::Mul(a.re, i), hn::Mul(a.im, r))};
+  }
+};
+
+HWY_INLINE Turn root(const FourierStep& step, int64_t at) {
+  return {step.root_re[at], step.root_im[at]};
+}
+
+// The memory of a group of numbers that are transformed together: the first operand and result, and
+// the distance from each to the next.
+struct Group {
+  FourierParts x, y;
+  int64_t x_apart, y_apart;
+
+  template <class D>
+  HWY_INLINE Numbers<D> load(D, int64_t k, int64_t at) const {
+    return Numbers<D>::load(x, k * x_apart + at);
+  }
+  template <class D>
+  HWY_INLINE void store(Numbers<D> value, int64_t j, int64_t at) const {
+    value.store(y, j * y_apart + at);
+  }
+};
+
+struct Radix2 {
+  Turn turn;
+  Radix2(const FourierStep& step, int64_t p) : turn(root(step, p * step.stride)) {}
+
+  template <class D>
+  HWY_INLINE void operator()(D d, const Group& group, int64_t at) const {
+    const auto a = group.load(d, 0, at), b = group.load(d, 1, at);
+    group.store(a.plus(b), 0, at);
+    group.store(turn.of(a.less(b)), 1, at);
+  }
+};
+
+struct Radix3 {
+  Turn turns[2];
+  Radix3(const FourierStep& step, int64_t p)
+      : turns{root(step, p * step.stride), root(step, 2 * p * step.stride)} {}
+
+  template <class D>
+  HWY_INLINE void operator()(D d, const Group& group, int64_t at) const {
+    constexpr double kSine = std::numbers::sqrt3 / 2;
+    const auto a = group.load(d, 0, at), b = group.load(d, 1, at), c = group.load(d, 2, at);
+    const auto sum = b.plus(c), middle = a.less(sum.times(0.5));
+    const auto side = b.less(c).times(kSine).times_minus_i();
+    group.store(a.plus(sum), 0, at);
+    group.store(turns[0].of(middle.plus(side)), 1, at);
+    group.store(turns[1].of(middle.less(side)), 2, at);
+  }
+};
+
+struct Radix4 {
+  Turn turns[3];
+  Radix4(const FourierStep& step, int64_t p)
+      : turns{root(step, p * step.stride), root(step, 2 * p * step.stride),
+              root(step, 3 * p * step.stride)} {}
+
+  template <class D>
+  HWY_INLINE void operator()(D d, const Group& group, int64_t at) const {
+    const auto a = group.load(d, 0, at), b = group.load(d, 1, at);
+    const auto c = group.load(d, 2, at), e = group.load(d, 3, at);
+    const auto even = a.plus(c), even_difference = a.less(c);
+    const auto odd = b.plus(e), odd_difference = b.less(e).times_minus_i();
+    group.store(even.plus(odd), 0, at);
+    group.store(turns[0].of(even_difference.plus(odd_difference)), 1, at);
+    group.store(turns[1].of(even.less(odd)), 2, at);
+    group.store(turns[2].of(even_difference.less(odd_difference)), 3, at);
+  }
+};
+
+struct AnyRadix {
+  const FourierStep& step;
+  int64_t p;
+  AnyRadix(const FourierStep& step, int64_t p) : step(step), p(p) {}
+
+  template <class D>
+  HWY_INLINE void operator()(D d, const Group& group, int64_t at) const {
+    const int64_t of_radix = step.count * step.stride;  // steps between roots of the radix
+    for (int64_t j = 0; j < step.radix; ++j) {
+      auto sum = group.load(d, 0, at);
+      for (int64_t k = 1; k < step.radix; ++k) {
+        sum = sum.plus(root(step, j * k % step.radix * of_radix).of(group.load(d, k, at)));
+      }
+      group.store(root(step, p * j * step.stride).of(sum), j, at);
+    }
+  }
+};
+
+template <class Radix>
+void run(const FourierStep& step) {
+  const hn::ScalableTag<double> d;
+  const hn::CappedTag<double, 1> one;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<double>()));
+  const int64_t width = step.stride * step.lanes;
+  for (int64_t p = 0; p < step.count; ++p) {
+    const Radix radix(step, p);
+    const int64_t x = p * width, y = x * step.radix;
+    const Group group = {
+        {step.x.re + x, step.x.im + x}, {step.y.re + y, step.y.im + y}, step.count * width, width};
+    int64_t at = 0;
+    for (; at + kLanes <= width; at += kLanes) radix(d, group, at);
+    for (; at < width; ++at) radix(one, group, at);
+  }
+}
+
+void fourier_step(const FourierStep& step) {
+  switch (step.radix) {
+    case 2:
+      return run<Radix2>(step);
+    case 3:
+      return run<Radix3>(step);
+    case 4:
+      return run<Radix4>(step);
+    default:
+      return run<AnyRadix>(step);
+  }
+}
+
+}  // namespace
+}  // namespace farcall::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace farcall::native {
+namespace {
+HWY_EXPORT(fourier_step);
+}  // namespace
+
+void run_fourier_step(const FourierStep& step) { HWY_DYNAMIC_DISPATCH(fourier_step)(step); }
+
+}  // namespace farcall::native
+#endif

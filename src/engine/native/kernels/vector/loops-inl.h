@@ -1,0 +1,95 @@
+// Loops over functions of vectors. Included in the same way as basics-inl.h.
+#if defined(FARCALL_VECTOR_LOOPS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef FARCALL_VECTOR_LOOPS_INL_H
+#undef FARCALL_VECTOR_LOOPS_INL_H
+#else
+#define FARCALL_VECTOR_LOOPS_INL_H
+#endif
+
+#include <cstring>
+
+#include "engine/native/kernels/vector/basics-inl.h"
+#include "engine/native/kernels/vector/math.h"
+
+// Defines a family's function that chooses loops (math.h) among all instruction sets.
+#ifndef FARCALL_EXPORT_MATH_LOOP
+#define FARCALL_EXPORT_MATH_LOOP(family)                     \
+  namespace farcall::native {                                \
+  HWY_EXPORT(family);                                        \
+  MathLoop family(MathFunction function, bool is_float) {    \
+    return HWY_DYNAMIC_DISPATCH(family)(function, is_float); \
+  }                                                          \
+  }
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace farcall::native::HWY_NAMESPACE {
+namespace {
+
+// Replaces lanes in which `rare` holds by the scalar function's value.
+template <class D, class Scalar>
+HWY_INLINE V<D> with_scalar(D d, hn::Mask<D> rare, V<D> x, V<D> result, Scalar scalar) {
+  if (HWY_LIKELY(hn::AllFalse(d, rare))) return result;
+  HWY_ALIGN T<D> from[hn::MaxLanes(d)], to[hn::MaxLanes(d)], is_rare[hn::MaxLanes(d)];
+  hn::Store(x, d, from);
+  hn::Store(result, d, to);
+  hn::Store(hn::IfThenElseZero(rare, set(d, 1)), d, is_rare);
+  for (size_t i = 0; i < hn::MaxLanes(d); ++i) {
+    if (is_rare[i] != 0) to[i] = scalar(from[i]);
+  }
+  return hn::Load(d, to);
+}
+
+// Loads the last elements of an array whose size is not a multiple of the vector's; lanes after
+// them are 1/2.
+template <class D>
+HWY_INLINE V<D> load_first(D d, const T<D>* from, int64_t count) {
+  HWY_ALIGN T<D> lanes[hn::MaxLanes(d)];
+  hn::Store(set(d, 0.5), d, lanes);
+  std::memcpy(lanes, from, static_cast<size_t>(count) * sizeof(T<D>));
+  return hn::Load(d, lanes);
+}
+template <class D>
+HWY_INLINE void store_first(D d, V<D> v, T<D>* to, int64_t count) {
+  HWY_ALIGN T<D> lanes[hn::MaxLanes(d)];
+  hn::Store(v, d, lanes);
+  std::memcpy(to, lanes, static_cast<size_t>(count) * sizeof(T<D>));
+}
+
+// Loops in the form of the kernels' tables (elementwise.h).
+template <class Op, class Type>
+void map_one(const void* const* inputs, void* output, int64_t size, int64_t) {
+  const hn::ScalableTag<Type> d;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<Type>()));
+  const auto* x = static_cast<const Type*>(inputs[0]);
+  auto* result = static_cast<Type*>(output);
+  int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) hn::StoreU(Op()(d, hn::LoadU(d, x + i)), d, result + i);
+  if (i < size) store_first(d, Op()(d, load_first(d, x + i, size - i)), result + i, size - i);
+}
+template <class Op, class Type>
+void map_two(const void* const* inputs, void* output, int64_t size, int64_t) {
+  const hn::ScalableTag<Type> d;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<Type>()));
+  const auto *x = static_cast<const Type*>(inputs[0]), *y = static_cast<const Type*>(inputs[1]);
+  auto* result = static_cast<Type*>(output);
+  int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    hn::StoreU(Op()(d, hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, result + i);
+  }
+  if (i < size) {
+    const V<decltype(d)> a = load_first(d, x + i, size - i), b = load_first(d, y + i, size - i);
+    store_first(d, Op()(d, a, b), result + i, size - i);
+  }
+}
+
+template <class Op>
+MathLoop one(bool is_float) {
+  return is_float ? map_one<Op, float> : map_one<Op, double>;
+}
+
+}  // namespace
+}  // namespace farcall::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

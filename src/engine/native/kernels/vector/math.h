@@ -1,0 +1,58 @@
+// Mathematical functions as loops over float and double, compiled for each instruction set, with
+// the same bits for all. Errors are less than 4 units in the last place. Subnormal numbers are
+// kept.
+#pragma once
+
+#include <cstdint>
+
+#include <farcall/core/dtype.h>
+
+namespace farcall::native {
+
+enum class MathFunction : uint8_t {
+  // ---- exp.cpp
+  kExp,
+  kExp2,
+  kExpm1,
+  kTanh,
+  kLogistic,
+  kSinh,
+  kCosh,
+  kSqrt,
+  kRsqrt,
+  kCbrt,
+  // ---- log.cpp
+  kLog,
+  kLog2,
+  kLog10,
+  kLog1p,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kPow,  // float only
+  // ---- trig.cpp
+  kSin,
+  kCos,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kAtan2,
+  // ---- erf.cpp
+  kErf,
+  kErfc,
+  kErfInv,  // float only
+};
+
+using MathLoop = void (*)(const void* const* inputs, void* output, int64_t size, int64_t extra);
+
+// The loop for the instruction set in use; null if there is none. The output may be an input.
+MathLoop math_loop(MathFunction function, DType dtype);
+
+// Used by math_loop: the loops of each family of functions, in the order above.
+MathLoop exp_loop(MathFunction function, bool is_float);
+MathLoop log_loop(MathFunction function, bool is_float);
+MathLoop trig_loop(MathFunction function, bool is_float);
+MathLoop erf_loop(MathFunction function, bool is_float);
+
+}  // namespace farcall::native

@@ -1,0 +1,438 @@
+#include <farcall/trace/jit.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <typeindex>
+
+#include <fmt/format.h>
+
+#include <farcall/core/config.h>
+#include <farcall/core/error.h>
+#include <farcall/program/donation.h>
+#include <farcall/trace/batch.h>
+#include <farcall/trace/call.h>
+#include <farcall/trace/debug_checks.h>
+#include <farcall/trace/interpreter.h>
+#include <farcall/trace/placement.h>
+
+#include "trace/sharding/partition.h"
+#include "trace/sharding/placed_call.h"
+
+namespace farcall {
+namespace {
+
+void execute_here(const Executable& executable, std::span<const Storage* const> inputs,
+                  std::span<Storage> outputs, const ExecutionOptions& options) {
+  executable.execute(inputs, outputs, options);
+}
+
+std::atomic<Executor> executor{execute_here};
+
+template <class Range>
+size_t hash_types(const Range& range, uint64_t config) {
+  size_t hash = std::size(range) + config;
+  for (const auto& item : range) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(item)>, Array>) {
+      detail::mix(hash, item.type().hash());
+    } else {
+      detail::mix(hash, item.hash());
+    }
+  }
+  return hash;
+}
+
+bool same_types(std::span<const ShapeDtype> types, std::span<const Array> inputs) {
+  return std::equal(types.begin(), types.end(), inputs.begin(), inputs.end(),
+                    [](ShapeDtype type, const Array& input) { return type == input.type(); });
+}
+
+}  // namespace
+
+// A hash table with open addressing over atomic slots. A writer fills free slots or publishes a
+// larger table while readers search. Tables and executables live as long as the cache, so readers
+// never see freed memory.
+struct SignatureCache::Table {
+  struct Slot {
+    std::atomic<const Executable*> executable{nullptr};
+    size_t hash = 0;  // hash and config are written before `executable`
+    uint64_t config = 0;
+  };
+  explicit Table(size_t capacity) : slots(capacity) {}
+
+  std::vector<Slot> slots;  // their number is a power of two; never full
+  mutable size_t used = 0;
+};
+
+struct SignatureCache::Writer {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Table>> tables;
+  struct Kept {
+    std::shared_ptr<const Executable> executable;
+    uint64_t config;  // the flags at insertion
+  };
+  std::vector<Kept> kept;
+
+  static void place(Table& table, const Kept& kept) {
+    const size_t hash = hash_types(kept.executable->input_types(), kept.config);
+    size_t i = hash & (table.slots.size() - 1);
+    while (table.slots[i].executable.load(std::memory_order_relaxed)) {
+      i = (i + 1) & (table.slots.size() - 1);
+    }
+    table.slots[i].hash = hash;
+    table.slots[i].config = kept.config;
+    table.slots[i].executable.store(kept.executable.get(), std::memory_order_release);
+    ++table.used;
+  }
+};
+
+SignatureCache::SignatureCache() : writer_(std::make_unique<Writer>()) {
+  writer_->tables.push_back(std::make_unique<Table>(4));
+  table_ = writer_->tables.back().get();
+}
+SignatureCache::~SignatureCache() = default;
+
+const Executable* SignatureCache::find(std::span<const Array> inputs) const {
+  const Table& table = *table_.load(std::memory_order_acquire);
+  const uint64_t config = config_key();
+  const size_t hash = hash_types(inputs, config);
+  for (size_t i = hash & (table.slots.size() - 1);; i = (i + 1) & (table.slots.size() - 1)) {
+    const Table::Slot& slot = table.slots[i];
+    const Executable* executable = slot.executable.load(std::memory_order_acquire);
+    if (!executable) return nullptr;
+    if (slot.hash == hash && slot.config == config && same_types(executable->input_types(), inputs))
+      return executable;
+  }
+}
+
+const Executable* SignatureCache::insert(std::shared_ptr<const Executable> executable) {
+  const uint64_t config = config_key();
+  std::lock_guard lock(writer_->mutex);
+  for (const Writer::Kept& known : writer_->kept) {
+    if (known.config == config &&
+        std::ranges::equal(known.executable->input_types(), executable->input_types())) {
+      return known.executable.get();
+    }
+  }
+  if (writer_->kept.size() >= kMaxSize) return nullptr;
+  Table* table = writer_->tables.back().get();
+  if ((table->used + 1) * 2 > table->slots.size()) {
+    auto larger = std::make_unique<Table>(table->slots.size() * 2);
+    for (const Writer::Kept& known : writer_->kept) Writer::place(*larger, known);
+    table = larger.get();
+    writer_->tables.push_back(std::move(larger));
+  }
+  writer_->kept.push_back({std::move(executable), config});
+  Writer::place(*table, writer_->kept.back());
+  table_.store(table, std::memory_order_release);
+  return writer_->kept.back().executable.get();
+}
+
+size_t SignatureCache::size() const {
+  std::lock_guard lock(writer_->mutex);
+  return writer_->kept.size();
+}
+
+void set_executor(Executor chosen) { executor = chosen; }
+
+namespace {
+
+[[noreturn]] void wrong_inputs(std::span<const ShapeDtype> types, std::span<const Array> inputs) {
+  if (inputs.size() != types.size()) {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("run: the program takes {} inputs, got {}",
+                                                         types.size(), inputs.size()));
+  }
+  size_t i = 0;
+  while (inputs[i].type().strengthened() == types[i].strengthened()) ++i;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("run: input {} should be {}, got {}", i, types[i].to_string(),
+                          inputs[i].type().to_string()));
+}
+
+bool fit(std::span<const ShapeDtype> types, std::span<const Array> inputs) {
+  const auto does = [](const Array& input, ShapeDtype type) {
+    return input.type() == type || input.type().strengthened() == type.strengthened();
+  };
+  return std::ranges::equal(inputs, types, does);
+}
+
+// Storage for results; few results need no allocation.
+class Outputs {
+ public:
+  explicit Outputs(size_t count) {
+    if (count > kInline) many_.resize(count);
+    span_ = count > kInline ? std::span<Storage>(many_) : std::span<Storage>(few_, count);
+  }
+  std::span<Storage> span() { return span_; }
+
+ private:
+  static constexpr size_t kInline = 16;
+  Storage few_[kInline];
+  std::vector<Storage> many_;
+  std::span<Storage> span_;
+};
+
+// The memory of an input on the executable's device. An array that is sharded over several
+// processes is gathered, unless the executable reads only this process's parts.
+Storage memory_for(const Executable& executable, size_t number, const Array& input) {
+  const Storage& own = memory_of(input);
+  const ShardedBuffer* spread = ShardedBuffer::of(own);
+  if (!spread || spread->is_fully_addressable()) {
+    return to_device(executable.device(), input.type(), own);
+  }
+  const NamedSharding* wanted = executable.input_sharding(number);
+  const bool are_parts_enough = wanted && places_alike(*wanted, spread->sharding());
+  return to_device(executable.device(), input.type(),
+                   are_parts_enough ? spread->parts() : spread->gather());
+}
+
+// The memory of the inputs on the executable's device. `moved` owns the inputs that were moved
+// there.
+std::vector<const Storage*> memory_on(const Executable& executable, std::span<const Array> inputs,
+                                      std::vector<Storage>& moved) {
+  std::vector<const Storage*> memory;
+  moved.reserve(inputs.size());  // addresses must stay valid
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Storage& own = memory_of(inputs[i]);
+    const bool is_there = is_on(executable.device(), own);
+    memory.push_back(is_there ? &own : &moved.emplace_back(memory_for(executable, i, inputs[i])));
+  }
+  return memory;
+}
+
+bool is_any_committed(std::span<const Array> inputs) {
+  return std::ranges::any_of(inputs, is_committed);
+}
+
+// Runs without checking results for NaNs and infinities.
+std::vector<Array> execute(const Executable& executable, std::span<const Storage* const> memory,
+                           const ExecutionOptions& options, bool is_committed) {
+  const auto types = executable.output_types();
+  Outputs outputs(types.size());
+  executor.load(std::memory_order_relaxed)(executable, memory, outputs.span(), options);
+  std::vector<Array> results;
+  results.reserve(types.size());
+  for (size_t i = 0; i < types.size(); ++i) {
+    Storage& output = outputs.span()[i];
+    if (const NamedSharding* sharding = executable.output_sharding(i)) [[unlikely]] {
+      output = ShardedBuffer::keep_parts(types[i], *sharding, to_host(output));
+      results.push_back(placed_array(types[i], std::move(output), true));
+      continue;
+    }
+    results.push_back(placed_array(types[i], std::move(output), is_committed));
+  }
+  return results;
+}
+
+std::vector<Array> execute_anywhere(const Executable& executable, std::span<const Array> inputs,
+                                    const ExecutionOptions& options, bool is_committed) {
+  if (!fit(executable.input_types(), inputs)) wrong_inputs(executable.input_types(), inputs);
+  constexpr size_t kInline = 16;
+  const Storage* few[kInline];
+  size_t i = 0;
+  if (executable.device().is_host() && inputs.size() <= kInline && !is_committed) {
+    while (i < inputs.size() && (few[i] = inputs[i].node().storage())) ++i;
+    if (i == inputs.size()) return execute(executable, {few, i}, options, false);
+  }
+  std::vector<Storage> moved;
+  return execute(executable, memory_on(executable, inputs, moved), options,
+                 is_committed || is_any_committed(inputs));
+}
+
+// Runs on all devices of the mesh. Inputs with another sharding are resharded.
+std::vector<Array> execute_on_mesh(const DividedProgram& divided, std::span<const Array> inputs,
+                                   const ExecutionOptions& options) {
+  if (!fit(divided.executable->input_types(), inputs)) {
+    wrong_inputs(divided.executable->input_types(), inputs);
+  }
+  std::vector<Storage> moved;
+  moved.reserve(inputs.size());  // addresses must stay valid
+  std::vector<const Storage*> memory;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Storage& own = memory_of(inputs[i]);
+    const ShardedBuffer* spread = ShardedBuffer::of(own);
+    const NamedSharding wanted{divided.layout->mesh, divided.layout->inputs[i]};
+    const bool is_there = spread && places_alike(wanted, spread->sharding());
+    memory.push_back(
+        is_there ? &own : &moved.emplace_back(ShardedBuffer::cut(inputs[i].type(), wanted, own)));
+  }
+  return execute(*divided.executable, memory, options, true);
+}
+
+// The mesh and the shardings of inputs, at least one of which is sharded.
+struct SpreadInputs {
+  Mesh mesh;
+  std::vector<PartitionSpec> specs;
+  DividedProgramPtr divided;  // null if nothing is divided among the devices
+};
+std::optional<SpreadInputs> find_spread(const Executable& executable,
+                                        std::span<const Array> inputs) {
+  const NamedSharding* first = first_sharding(inputs);
+  if (!first) return std::nullopt;
+  SpreadInputs found{first->mesh, specs_on(first->mesh, inputs), nullptr};
+  found.divided = partitioned(executable, found.mesh, found.specs);
+  return found;
+}
+
+// `spread` is the result of find_spread().
+std::vector<Array> run_as_spread(const Executable& executable, std::span<const Array> inputs,
+                                 const ExecutionOptions& options, bool is_committed,
+                                 const std::optional<SpreadInputs>& spread) {
+  std::vector<Array> results;
+  if (spread && spread->divided && spread->divided->layout) {
+    results = execute_on_mesh(*spread->divided, inputs, options);
+  } else {
+    const Executable& chosen =
+        spread && spread->divided ? *spread->divided->executable : executable;
+    results = execute_anywhere(chosen, inputs, options, is_committed);
+    if (spread) spread_results(executable.program(), spread->mesh, spread->specs, results);
+  }
+  if (checks_results()) check_results(executable.program(), inputs, results);
+  return results;
+}
+
+}  // namespace
+
+std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
+                       const ExecutionOptions& options, bool is_committed) {
+  return run_as_spread(executable, inputs, options, is_committed, find_spread(executable, inputs));
+}
+
+std::vector<Array> run_donating(const Executable& executable, std::span<const Array> inputs,
+                                bool is_committed) {
+  if (!fit(executable.input_types(), inputs)) wrong_inputs(executable.input_types(), inputs);
+  const auto spread = find_spread(executable, inputs);
+  // Divided programs are compiled without donation.
+  if (spread && spread->divided) return run_as_spread(executable, inputs, {}, is_committed, spread);
+  std::vector<Storage> moved;
+  const auto memory = memory_on(executable, inputs, moved);
+  const std::vector<bool> consumed = consumed_inputs(executable, memory);
+  std::vector<Array> results =
+      execute(executable, memory, {}, is_committed || is_any_committed(inputs));
+  if (spread) spread_results(executable.program(), spread->mesh, spread->specs, results);
+  for (size_t i = 0; i < consumed.size(); ++i) {
+    if (consumed[i] && memory[i] == &memory_of(inputs[i])) discard(inputs[i]);
+  }
+  if (checks_results() && consumed.empty()) {
+    check_results(executable.program(), inputs, results);
+  } else if (checks_results()) {  // it cannot run again: its arguments are gone
+    check_results(executable.program().name, results);
+  }
+  return results;
+}
+
+namespace detail {
+
+// ---- functions over trees ----
+
+CompiledTrees::CompiledTrees(JitOptions options) : options_(std::move(options)) {}
+
+std::string CompiledTrees::where() const {
+  return options_.name.empty() ? "jit" : fmt::format("jit({})", options_.name);
+}
+
+CachedProgramPtr CompiledTrees::find_or_record(TreeCall& call, const std::type_info& type,
+                                               std::vector<Array>& captured) const {
+  FlatFunction function = call.as_function();
+  if (!options_.out_shardings.empty()) {
+    function = [this, &call](std::span<const Array> inputs) {
+      std::vector<Array> results = call(inputs);
+      const Shardings wanted = out_shardings(call.result(), types_of(results));
+      return constrain_results(std::move(results), wanted);
+    };
+  }
+  const auto types = types_of(call.leaves());
+  const auto record_call = [&]() -> TracedFunction {
+    if (is_evaluating()) {
+      ProgramPtr program = record(function, types, options_.name);
+      return {std::move(program), call.result()};
+    }
+    Recording recording = record_with_constants(function, types, options_.name);
+    return {std::move(recording.program), call.result(), std::move(recording.captured)};
+  };
+  // The C++ type is part of the key: trees of one structure may have different types.
+  TreeDef arguments(TreeDef::Kind::kTuple, {call.arguments(), tree_of(std::type_index(type))});
+  return programs_.find_or_record({std::move(arguments), types}, record_call, captured);
+}
+
+std::vector<bool> CompiledTrees::donated_leaves(const TreeCall& call) const {
+  const auto count = static_cast<int64_t>(call.arguments().children().size());
+  std::vector<int> donated;
+  for (const int64_t number : options_.donate_argnums) {
+    if (number < -count || number >= count) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: donate_argnums names argument {}, but the function takes {}",
+                              call.where(), number, count));
+    }
+    donated.push_back(static_cast<int>(number < 0 ? number + count : number));
+  }
+  return call.belong_to(donated);
+}
+
+std::vector<Array> CompiledTrees::run(const Executable& executable, std::span<const Array> inputs,
+                                      bool is_committed) const {
+  return options_.donate_argnums.empty() ? farcall::run(executable, inputs, {}, is_committed)
+                                         : run_donating(executable, inputs, is_committed);
+}
+
+std::vector<Array> CompiledTrees::operator()(TreeCall& call, const std::type_info& type,
+                                             bool is_fixed) const {
+  if (is_on(Flag::kDisableJit)) return call.as_function()(call.leaves());
+  std::vector<Array> operands;
+  const CachedProgramPtr cached = find_or_record(call, type, operands);
+  call.set_result(cached->result());
+  if (!is_evaluating()) {
+    operands.insert(operands.end(), call.leaves().begin(), call.leaves().end());
+    return call_program(cached->program(), operands);
+  }
+  if (is_placed()) return run_placed(call, *cached);
+  const CallPlace place = place_of_call(where(), call.leaves(), options_.device);
+  const auto executable = cached->executable_on(*place.device, where(), donated_leaves(call));
+  if (is_fixed && !options_.device && place.device->is_host()) fixed_.insert(executable);
+  return run(*executable, call.leaves(), place.is_committed);
+}
+
+std::vector<Array> CompiledTrees::run_placed(TreeCall& call, const CachedProgram& cached) const {
+  const Shardings results = out_shardings(cached.result(), cached.program()->output_types());
+  const std::vector<Array> inputs = place_inputs(call.leaves(), in_shardings(call), results);
+  const CallPlace place = place_of_call(where(), inputs, options_.device);
+  const auto executable = cached.executable_on(*place.device, where(), donated_leaves(call));
+  return place_results(run(*executable, inputs, place.is_committed), results);
+}
+
+Shardings CompiledTrees::in_shardings(const TreeCall& call) const {
+  return spread_shardings(options_.in_shardings, types_of(call.leaves()),
+                          call.where() + ": in_shardings",
+                          [&](size_t leaf) { return call.argument_name(leaf); });
+}
+
+Shardings CompiledTrees::out_shardings(const TreeDef& result,
+                                       std::span<const ShapeDtype> types) const {
+  return spread_shardings(options_.out_shardings, types, where() + ": out_shardings",
+                          [&](size_t leaf) { return "result" + leaf_path(result, leaf); });
+}
+
+LoweredCall CompiledTrees::lower(TreeCall& call, const std::type_info& type) const {
+  std::vector<Array> captured;
+  const CachedProgramPtr cached = find_or_record(call, type, captured);
+  if (!captured.empty()) {
+    throw LeakedTracerError(
+        fmt::format("{}: lower: the function closes over a traced array, {}, so its program is "
+                    "valid for one call only; pass the array as an argument",
+                    call.where(), captured[0].type().to_string()));
+  }
+  LoweredCall lowered{call.where(),     cached->program(),    call.arguments(),
+                      cached->result(), donated_leaves(call), options_.device};
+  lowered.in_shardings = in_shardings(call);
+  lowered.out_shardings = out_shardings(lowered.result, lowered.program->output_types());
+  lowered.shardings = shardings_of(call.leaves());
+  return lowered;
+}
+
+ProgramPtr record_call(TreeCall& call) {
+  return record(call.as_function(), types_of(call.leaves()));
+}
+
+}  // namespace detail
+
+}  // namespace farcall

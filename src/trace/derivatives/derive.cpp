@@ -1,0 +1,179 @@
+#include <farcall/trace/derive.h>
+
+#include <algorithm>
+
+#include <farcall/core/error.h>
+#include <farcall/program/walk.h>
+#include <farcall/trace/batch.h>
+#include <farcall/trace/differentiate.h>
+#include <farcall/trace/interpreter.h>
+#include <farcall/trace/record.h>
+
+#include "trace/derivatives/partial.h"
+
+namespace farcall {
+namespace {
+
+bool is_forced(const std::vector<bool>& force, size_t i) { return i < force.size() && force[i]; }
+
+void append(std::vector<int64_t>& key, const std::vector<bool>& flags) {
+  key.push_back(static_cast<int64_t>(flags.size()));
+  key.insert(key.end(), flags.begin(), flags.end());
+}
+
+}  // namespace
+
+std::vector<Array> scatter_arrays(const std::vector<bool>& flags, std::span<const Array> items) {
+  std::vector<Array> result;
+  result.reserve(flags.size());
+  size_t next = 0;
+  for (const bool flag : flags) result.push_back(flag ? items[next++] : Array());
+  FARCALL_ASSERT(next == items.size());
+  return result;
+}
+
+std::vector<bool> present(std::span<const Array> arrays) {
+  std::vector<bool> flags;
+  flags.reserve(arrays.size());
+  for (const Array& array : arrays) flags.push_back(!array.is_null());
+  return flags;
+}
+
+ProgramJvp jvp_program(const ProgramPtr& program, const std::vector<bool>& varies,
+                       const std::vector<bool>& force) {
+  std::vector<int64_t> key;
+  append(key, varies);
+  append(key, force);
+  return program->derived.find_or_make<ProgramJvp>("jvp", std::move(key), [&] {
+    std::vector<ShapeDtype> types = program->input_types();
+    const size_t count = types.size();
+    for (size_t i = 0; i < count; ++i) {
+      if (varies[i]) types.push_back(types[i].strengthened());
+    }
+    ProgramJvp result;
+    result.program = record(
+        [&](std::span<const Array> inputs) {
+          JvpResults found =
+              jvp([&](std::span<const Array> primals) { return evaluate(*program, primals); },
+                  inputs.first(count), scatter_arrays(varies, inputs.subspan(count)));
+          std::vector<Array> outputs = found.primals;
+          for (size_t i = 0; i < found.primals.size(); ++i) {
+            const ShapeDtype type = found.primals[i].type();
+            Array tangent = found.tangents[i];
+            if (tangent.is_null() && is_forced(force, i) && has_tangent(type)) {
+              tangent = instantiate(tangent, type);
+            }
+            result.varies.push_back(!tangent.is_null());
+            if (!tangent.is_null()) outputs.push_back(std::move(tangent));
+          }
+          return outputs;
+        },
+        types, program->name);
+    return result;
+  });
+}
+
+ProgramBatch batch_program(const ProgramPtr& program, const BatchAxis& axis,
+                           std::vector<int64_t> axes, const std::vector<bool>& force) {
+  std::vector<int64_t> key = axes;
+  append(key, force);
+  key.push_back(axis.size);
+  return program->derived.find_or_make<ProgramBatch>("batch " + axis.name, std::move(key), [&] {
+    std::vector<ShapeDtype> types = program->input_types();
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (axes[i] != kNotBatched) types[i] = batched_type(types[i], axes[i], axis.size);
+    }
+    ProgramBatch result;
+    result.program = record(
+        [&](std::span<const Array> inputs) {
+          const BatchResults found =
+              batch([&](std::span<const Array> all) { return evaluate(*program, all); }, inputs,
+                    axes, axis);
+          std::vector<Array> outputs;
+          for (size_t i = 0; i < found.outputs.size(); ++i) {
+            const bool is_batched = found.axes[i] != kNotBatched || is_forced(force, i);
+            result.is_batched.push_back(is_batched);
+            outputs.push_back(is_batched ? move_axis(found.outputs[i], found.axes[i], 0, axis.size)
+                                         : found.outputs[i]);
+          }
+          return outputs;
+        },
+        types, program->name);
+    return result;
+  });
+}
+
+ProgramSplit split_program(const ProgramPtr& program, const std::vector<bool>& is_unknown,
+                           const std::vector<bool>& force) {
+  // A program that several equations share is expanded: each run has its own residuals.
+  check_expansion(*program, "linearize");
+  std::vector<int64_t> key;
+  append(key, is_unknown);
+  append(key, force);
+  return program->derived.find_or_make<ProgramSplit>("split", std::move(key), [&] {
+    const std::vector<ShapeDtype> types = program->input_types();
+    ProgramSplit result;
+    result.known = record(
+        [&](std::span<const Array> known_inputs) {
+          PartialRecorder recorder(program->name);
+          std::vector<Array> inputs;
+          size_t next = 0;
+          for (size_t i = 0; i < types.size(); ++i) {
+            inputs.push_back(is_unknown[i] ? recorder.add_input(types[i]) : known_inputs[next++]);
+          }
+          std::vector<Array> outputs;
+          {
+            InterpreterScope scope(recorder);
+            outputs = evaluate(*program, inputs);
+          }
+          for (size_t i = 0; i < outputs.size(); ++i) {
+            result.is_unknown.push_back(recorder.owns(outputs[i]) || is_forced(force, i));
+          }
+          Recording unknown = recorder.finish(select<Array>(outputs, result.is_unknown));
+          result.unknown = unknown.program;
+          result.num_residuals = unknown.captured.size();
+          std::vector<Array> known = select<Array>(outputs, result.is_unknown, false);
+          known.insert(known.end(), unknown.captured.begin(), unknown.captured.end());
+          return known;
+        },
+        select<ShapeDtype>(types, is_unknown, false), program->name);
+    return result;
+  });
+}
+
+ProgramTranspose transpose_program(const ProgramPtr& program, const std::vector<bool>& is_linear,
+                                   const std::vector<bool>& has_cotangent, bool all) {
+  std::vector<int64_t> key;
+  append(key, is_linear);
+  append(key, has_cotangent);
+  key.push_back(all);
+  return program->derived.find_or_make<ProgramTranspose>("transpose", std::move(key), [&] {
+    const std::vector<ShapeDtype> types = program->input_types();
+    std::vector<ShapeDtype> inputs = select<ShapeDtype>(types, is_linear, false);
+    const size_t num_known = inputs.size();
+    const std::vector<ShapeDtype> outputs = program->output_types();
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (has_cotangent[i]) inputs.push_back(outputs[i].strengthened());
+    }
+    std::vector<bool> is_known = is_linear;
+    is_known.flip();
+    ProgramTranspose result;
+    result.program = record(
+        [&](std::span<const Array> arrays) {
+          std::vector<Array> found =
+              transpose(*program, scatter_arrays(is_known, arrays.first(num_known)),
+                        scatter_arrays(has_cotangent, arrays.subspan(num_known)));
+          std::vector<Array> cotangents;
+          for (size_t i = 0; i < found.size(); ++i) {
+            if (all && is_linear[i]) found[i] = instantiate(found[i], types[i]);
+            result.has_cotangent.push_back(!found[i].is_null());
+            if (!found[i].is_null()) cotangents.push_back(found[i]);
+          }
+          return cotangents;
+        },
+        inputs, program->name);
+    return result;
+  });
+}
+
+}  // namespace farcall

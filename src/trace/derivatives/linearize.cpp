@@ -1,0 +1,136 @@
+// Linearization: forward mode with known values and unknown tangents.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/trace/derive.h>
+#include <farcall/trace/differentiate.h>
+#include <farcall/trace/interpreter.h>
+
+#include "trace/custom/custom.h"
+#include "trace/derivatives/partial.h"
+
+namespace farcall {
+namespace {
+
+// Records everything that a partial-evaluation rule passes to it.
+class RecordAll final : public Interpreter {
+ public:
+  explicit RecordAll(PartialRecorder& recorder)
+      : Interpreter(recorder.parent()), recorder_(recorder) {}
+  std::vector<Array> process(const Primitive& primitive, const ParamsPtr& params,
+                             std::span<const Array> inputs) override {
+    return recorder_.Recorder::process(primitive, params, inputs);
+  }
+  std::vector<Array> process_custom(const CustomCallPtr& call,
+                                    std::span<const Array> inputs) override {
+    return recorder_.Recorder::process_custom(call, inputs);
+  }
+
+ private:
+  PartialRecorder& recorder_;
+};
+
+}  // namespace
+
+std::vector<Array> PartialRecorder::process(const Primitive& primitive, const ParamsPtr& params,
+                                            std::span<const Array> inputs) {
+  std::vector<bool> is_unknown;
+  for (const Array& input : inputs) is_unknown.push_back(owns(input));
+  // Explicit zero tangents are known. A primitive that cannot be run stays unknown even with known
+  // operands.
+  const bool is_known = std::ranges::find(is_unknown, true) == is_unknown.end();
+  if (is_known && !is_known_by_transpose_alone(primitive, params.get())) {
+    InterpreterScope scope(*parent());
+    return bind_primitive(primitive, params, inputs);
+  }
+  if (!primitive.rules || !primitive.rules->partial_eval) {
+    return Recorder::process(primitive, params, inputs);
+  }
+  RecordAll all(*this);
+  InterpreterScope scope(*parent());
+  return primitive.rules->partial_eval({primitive, params, inputs, is_unknown, all});
+}
+
+std::vector<Array> PartialRecorder::process_custom(const CustomCallPtr& call,
+                                                   std::span<const Array> inputs) {
+  if (std::ranges::none_of(inputs, [&](const Array& input) { return owns(input); })) {
+    InterpreterScope scope(*parent());
+    return call_custom(call, inputs);
+  }
+  // A custom_vmap is expanded into its operations, so that each can be known or transposed.
+  if (!call->jvp && !call->forward) {
+    InterpreterScope scope(*this);
+    return call->function(inputs);
+  }
+  InterpreterScope scope(*this);
+  return record_custom_call(call, inputs, *this);
+}
+
+LinearMap::LinearMap(Recording recording, std::vector<bool> has_input, std::vector<bool> has_output,
+                     std::vector<ShapeDtype> input_types, std::vector<ShapeDtype> output_types)
+    : recording_(std::move(recording)),
+      has_input_(std::move(has_input)),
+      has_output_(std::move(has_output)),
+      input_types_(std::move(input_types)),
+      output_types_(std::move(output_types)) {}
+
+std::vector<Array> LinearMap::operator()(std::span<const Array> tangents) const {
+  std::vector<Array> inputs = recording_.captured;
+  for (size_t i = 0; i < has_input_.size(); ++i) {
+    if (has_input_[i]) inputs.push_back(instantiate(tangents[i], input_types_[i]));
+  }
+  return scatter_arrays(has_output_, evaluate(*recording_.program, inputs));
+}
+
+std::vector<Array> LinearMap::transpose(std::span<const Array> cotangents) const {
+  std::vector<Array> inputs = recording_.captured;
+  inputs.resize(recording_.program->inputs.size());
+  const std::vector<Array> wanted = select(cotangents, has_output_);
+  const std::vector<Array> found = farcall::transpose(*recording_.program, inputs, wanted);
+  return scatter_arrays(has_input_, std::span(found).subspan(recording_.captured.size()));
+}
+
+LinearMap LinearMap::with_captured(std::vector<Array> captured) const {
+  return {{recording_.program, std::move(captured)},
+          has_input_,
+          has_output_,
+          input_types_,
+          output_types_};
+}
+
+bool LinearMap::has_same_program(const LinearMap& other) const {
+  return has_input_ == other.has_input_ && has_output_ == other.has_output_ &&
+         input_types_ == other.input_types_ && output_types_ == other.output_types_ &&
+         same_program(recording_.program, other.recording_.program);
+}
+
+Linearized linearize(const FlatFunction& function, std::span<const Array> primals,
+                     const std::vector<bool>& varies) {
+  PartialRecorder recorder;
+  std::vector<Array> tangents(primals.size());
+  std::vector<bool> has_input(primals.size(), false);
+  for (size_t i = 0; i < primals.size(); ++i) {
+    has_input[i] = varies[i] && has_tangent(primals[i].type());
+    if (has_input[i]) tangents[i] = recorder.add_input(primals[i].type().strengthened());
+  }
+  const JvpResults results = [&] {
+    InterpreterScope scope(recorder);
+    return jvp(function, primals, tangents);
+  }();
+  for (const Array& output : results.primals) {
+    if (!recorder.owns(output)) continue;
+    throw Error(ErrorCode::kUnimplemented,
+                fmt::format("reverse-mode differentiation: the result {} cannot be computed "
+                            "separately from its derivative",
+                            output.type().to_string()));
+  }
+  std::vector<bool> has_output = present(results.tangents);
+  Recording recording = recorder.finish(select(std::span(results.tangents), has_output));
+  return {results.primals, std::make_shared<const LinearMap>(
+                               std::move(recording), std::move(has_input), std::move(has_output),
+                               types_of(primals), types_of(results.primals))};
+}
+
+}  // namespace farcall
