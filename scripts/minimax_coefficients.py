@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Prints src/engine/native/kernels/vector/coefficients.h: the polynomials of the vector functions.
+r"""Prints src/engine/native/kernels/vector/coefficients.h: the polynomials of the vector functions.
 
 Each is the minimax approximation of a function on an interval, of the least weighted error, by the
 second algorithm of Remez (E. Remez, "Sur le calcul effectif des polynomes d'approximation de
 Tchebichef", 1934), worked out by mpmath and rounded to the type.
 
-    .venv/bin/python scripts/minimax_coefficients.py > src/engine/native/kernels/vector/coefficients.h
+    .venv/bin/python scripts/minimax_coefficients.py \
+        > src/engine/native/kernels/vector/coefficients.h
 
 Format the file with clang-format afterwards.
 """

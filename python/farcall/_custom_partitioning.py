@@ -18,7 +18,7 @@ from farcall._sharding import NamedSharding, from_core
 #: Any leading dimensions of an array in an ArrayMapping. A digit after it names another group.
 BATCHING: str = "…"
 
-# Of one function: for static arguments that are new at each call.
+# Of one function: for static arguments or shapes that are new at each call.
 _MOST_RULES = 256
 
 _KINDS = ("reduction_factors", "need_replication_factors", "permutation_factors")
@@ -267,8 +267,12 @@ class custom_partitioning(CustomFunction[P, R]):  # noqa: N801
         resolved = self._resolve(args, kwargs)
         static = tuple(resolved[i] for i in self.static_argnums)
         dynamic = tuple(resolved[i] for i in self._dynamic(resolved))
-        structure = tree.structure(dynamic)
-        key = (static, tuple(map(type, static)), structure)
+        leaves, structure = tree.flatten(dynamic)
+        # The structure of the result may depend on the types of the arrays.
+        types = tuple(
+            (getattr(leaf, "shape", ()), str(getattr(leaf, "dtype", type(leaf)))) for leaf in leaves
+        )
+        key = (static, tuple(map(type, static)), structure, types)
         try:
             made = self._made.get(key)
             if made is None:
@@ -324,7 +328,7 @@ def _mesh_of(sharding: Any) -> Mesh:
 
 @dataclasses.dataclass
 class _Rules:
-    """The rules for one structure of arguments, as functions of flat lists for the core."""
+    """The rules for one signature of a call, as functions of flat lists for the core."""
 
     where: str
     static: tuple[Any, ...]
@@ -382,7 +386,7 @@ class _Rules:
             result = given[1](*self.operands.unflatten(shards))
             if tree.structure(result) != self.results:
                 raise ValueError(
-                    f"{self.where}: the function that partition gave must return "
+                    f"{self.where}: the function that partition returned must return "
                     f"{self.results}, got {tree.structure(result)}"
                 )
             return tree.leaves(result)

@@ -228,6 +228,30 @@ def test_the_function_itself_runs_elsewhere() -> None:
     np.testing.assert_array_equal(jit(fc.vmap(f))(np.stack([X, X])), np.stack([X, X]) + 1)
 
 
+def test_the_structure_of_the_result_may_depend_on_shapes() -> None:
+    @custom_partitioning
+    def f(x: Any) -> Any:
+        return x + 1 if x.ndim == 1 else {"sum": x + 1, "product": 2 * x}
+
+    def partition(mesh: Any, args: Any, result: Any) -> Any:
+        def local(x: Any) -> Any:
+            return x + 101 if x.ndim == 1 else {"sum": x + 101, "product": 3 * x}
+
+        return mesh, local, fc.tree.map(lambda r: r.sharding, result), (args[0].sharding,)
+
+    f.def_partition(
+        partition,
+        infer_sharding_from_operands=lambda mesh, args, result: fc.tree.map(
+            lambda _: args[0].sharding, result
+        ),
+    )
+    column = fc.device_put(X[:, 0], fc.NamedSharding(MESH, fc.P("x")))
+    both = jit(lambda x, y: (f(x), f(y)))(column, rows())
+    np.testing.assert_array_equal(both[0], X[:, 0] + 101)
+    np.testing.assert_array_equal(both[1]["sum"], X + 101)
+    np.testing.assert_array_equal(both[1]["product"], 3 * X)
+
+
 def test_callbacks_in_place_of_a_rule() -> None:
     def infer(mesh: Any, args: Any, result: Any) -> Any:
         assert result.shape == (8, 4)
