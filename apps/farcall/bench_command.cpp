@@ -20,7 +20,7 @@ namespace {
 using tools::Failure;
 using tools::Json;
 
-struct Options : CallOptions {
+struct BenchArguments : CallOptions {
   tools::BenchOptions how;
   std::string before, output, picture;
   double tolerance = 10;  // per cent
@@ -61,7 +61,7 @@ void warn_of_load() {
                num_processors == 1 ? "" : "s");
 }
 
-int run(const Options& options) {
+int run(const BenchArguments& options) {
   tools::BenchOptions how = options.how;
   how.noise = options.noise / 100;
   if (!options.picture.empty() && !options.picture.ends_with(".svg") &&
@@ -112,7 +112,7 @@ int run(const Options& options) {
 }  // namespace
 
 Action add_bench(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchArguments>();
   CLI::App* command = app.add_subcommand(
       "bench", "Times handlers over sizes, and compares them with what the machine does at most.");
   add_call_options(*command, *options);

@@ -22,7 +22,7 @@ using tools::CheckSpec;
 using tools::Failure;
 using tools::Json;
 
-struct Options : CallOptions {
+struct CheckArguments : CallOptions {
   std::string kinds;
   tools::CheckOptions how;
   int num_jobs = 1;
@@ -59,7 +59,7 @@ Result run_one(const CheckSpec& spec, const tools::CheckOptions& how) {
 }
 
 // Checks each handler in its own process, several at once.
-std::vector<Result> run_jobs(const std::vector<CheckSpec>& specs, const Options& options) {
+std::vector<Result> run_jobs(const std::vector<CheckSpec>& specs, const CheckArguments& options) {
   std::vector<Result> results(specs.size());
   for (size_t begin = 0; begin < specs.size();) {
     const size_t count = std::min(specs.size() - begin, static_cast<size_t>(options.num_jobs));
@@ -87,7 +87,7 @@ std::vector<Result> run_jobs(const std::vector<CheckSpec>& specs, const Options&
   return results;
 }
 
-int run(const Options& options) {
+int run(const CheckArguments& options) {
   tools::CheckOptions how = options.how;
   if (!options.kinds.empty()) how.kinds = tools::split(options.kinds, ',');
   for (const std::string& kind : how.kinds) {
@@ -106,7 +106,7 @@ int run(const Options& options) {
   }
   std::vector<Result> results;
   if (options.num_jobs > 1 && specs.size() > 1) {
-    Options parallel = options;
+    CheckArguments parallel = options;
     parallel.how = how;
     results = run_jobs(specs, parallel);
   } else {
@@ -135,7 +135,7 @@ int run(const Options& options) {
 }  // namespace
 
 Action add_check(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckArguments>();
   CLI::App* command =
       app.add_subcommand("check", "Calls a handler in many ways, and tells what it does wrong.");
   add_call_options(*command, *options);

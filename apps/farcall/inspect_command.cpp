@@ -12,7 +12,7 @@
 namespace farcall::command {
 namespace {
 
-struct Options {
+struct InspectArguments {
   std::string target, filter, runtime;
   double timeout = 60;
   bool is_json = false;
@@ -25,7 +25,7 @@ ApiVersion parse_version(const std::string& text) {
           static_cast<int>(tools::parse_integer(parts[1], "--runtime"))};
 }
 
-int run(const Options& options) {
+int run(const InspectArguments& options) {
   tools::InspectOptions how = {.filter = options.filter, .runtime = {}, .timeout = options.timeout};
   std::string target = options.target;
   if (const size_t colon = target.rfind(':'); colon != std::string::npos) {
@@ -56,7 +56,7 @@ int run(const Options& options) {
 }  // namespace
 
 Action add_inspect(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectArguments>();
   CLI::App* command = app.add_subcommand(
       "inspect", "Lists the handlers of a library, and what each says of itself.");
   command

@@ -42,7 +42,7 @@ constexpr auto kReserved = std::to_array<std::string_view>(
      "unsigned", "using",    "virtual", "void",   "volatile", "while",     "with",     "xor",
      "yield",    "farcall",  "jax",     "numpy"});
 
-struct Options {
+struct NewArguments {
   std::string name, header = "farcall", folder;
   bool has_cuda = false, is_json = false;
 };
@@ -85,7 +85,7 @@ bool is_about_cuda(std::string_view path) {
 
 // The files of the project and their texts. Leaves out the files for the other header, and those
 // for CUDA unless it is wanted.
-std::vector<std::pair<std::string, std::string>> project_files(const Options& options) {
+std::vector<std::pair<std::string, std::string>> project_files(const NewArguments& options) {
   const std::string own = "." + options.header + ".";
   const std::string other = options.header == "xla" ? ".farcall." : ".xla.";
   std::vector<std::pair<std::string, std::string>> files;
@@ -119,7 +119,7 @@ void write_file(const fs::path& path, const std::string& text) {
     throw Failure(tools::kCouldNotRun, fmt::format("new: {} cannot be written.", path.string()));
 }
 
-int run(const Options& options) {
+int run(const NewArguments& options) {
   check_name(options.name);
   const fs::path folder = options.folder.empty() ? options.name : options.folder;
   std::error_code error;
@@ -148,7 +148,7 @@ int run(const Options& options) {
 }  // namespace
 
 Action add_new(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<NewArguments>();
   CLI::App* command = app.add_subcommand(
       "new", "Makes a project: a kernel with its derivative, tests, benchmark, Python package.");
   command->add_option("name", options->name, "Of the kernel, of the package and of the folder")

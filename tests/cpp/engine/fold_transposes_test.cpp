@@ -14,16 +14,16 @@ std::string folded(const std::string& text) {
 }
 
 // The program as printed.
-std::string printed(const std::string& text) { return to_text(*parse_program(text)); }
+std::string reprinted(const std::string& text) { return to_text(*parse_program(text)); }
 
 TEST(FoldTransposes, OnEitherSide) {
   EXPECT_EQ(folded("{ lambda ; a:f32[3,2] b:f32[4,3]. let c:f32[2,3] = transpose[permutation=(1, "
                    "0)] a d:f32[3,4] = transpose[permutation=(1, 0)] b e:f32[2,4] = "
                    "dot_general[lhs_contracting=(1,) rhs_contracting=(0,) lhs_batch=() "
                    "rhs_batch=()] c d in (e,) }"),
-            printed("{ lambda ; a:f32[3,2] b:f32[4,3]. let c:f32[2,4] = "
-                    "dot_general[lhs_contracting=(0,) rhs_contracting=(1,) lhs_batch=() "
-                    "rhs_batch=()] a b in (c,) }"));
+            reprinted("{ lambda ; a:f32[3,2] b:f32[4,3]. let c:f32[2,4] = "
+                      "dot_general[lhs_contracting=(0,) rhs_contracting=(1,) lhs_batch=() "
+                      "rhs_batch=()] a b in (c,) }"));
 }
 
 TEST(FoldTransposes, OfBatchesAndOfSeveralTransposes) {
@@ -31,22 +31,22 @@ TEST(FoldTransposes, OfBatchesAndOfSeveralTransposes) {
                    "transpose[permutation=(1, 0, 2)] a d:f32[5,2,3] = transpose[permutation=(0, 2, "
                    "1)] c e:f32[5,2,4] = dot_general[lhs_contracting=(2,) rhs_contracting=(1,) "
                    "lhs_batch=(0,) rhs_batch=(0,)] d b in (e,) }"),
-            printed("{ lambda ; a:f32[3,5,2] b:f32[5,3,4]. let c:f32[5,2,4] = "
-                    "dot_general[lhs_contracting=(0,) rhs_contracting=(1,) lhs_batch=(1,) "
-                    "rhs_batch=(0,)] a b in (c,) }"));
+            reprinted("{ lambda ; a:f32[3,5,2] b:f32[5,3,4]. let c:f32[5,2,4] = "
+                      "dot_general[lhs_contracting=(0,) rhs_contracting=(1,) lhs_batch=(1,) "
+                      "rhs_batch=(0,)] a b in (c,) }"));
 }
 
 TEST(FoldTransposes, OfTheResult) {
   EXPECT_EQ(folded("{ lambda ; a:f32[2,3] b:f32[3,4]. let c:f32[2,4] = "
                    "dot_general[lhs_contracting=(1,) rhs_contracting=(0,) lhs_batch=() "
                    "rhs_batch=()] a b d:f32[4,2] = transpose[permutation=(1, 0)] c in (d,) }"),
-            printed("{ lambda ; a:f32[2,3] b:f32[3,4]. let c:f32[4,2] = "
-                    "dot_general[lhs_contracting=(0,) rhs_contracting=(1,) lhs_batch=() "
-                    "rhs_batch=()] b a in (c,) }"));
+            reprinted("{ lambda ; a:f32[2,3] b:f32[3,4]. let c:f32[4,2] = "
+                      "dot_general[lhs_contracting=(0,) rhs_contracting=(1,) lhs_batch=() "
+                      "rhs_batch=()] b a in (c,) }"));
 }
 
 TEST(FoldTransposes, NotWhereTheResultsDimensionsWouldChange) {
-  const std::string text = printed(
+  const std::string text = reprinted(
       "{ lambda ; a:f32[3,5,2] b:f32[2,4]. let c:f32[5,3,2] = transpose[permutation=(1, 0, 2)] a "
       "d:f32[5,3,4] = dot_general[lhs_contracting=(2,) rhs_contracting=(0,) lhs_batch=() "
       "rhs_batch=()] c b in (d,) }");
@@ -54,7 +54,7 @@ TEST(FoldTransposes, NotWhereTheResultsDimensionsWouldChange) {
 }
 
 TEST(FoldTransposes, NotOfAProductThatOthersRead) {
-  const std::string text = printed(
+  const std::string text = reprinted(
       "{ lambda ; a:f32[2,3] b:f32[3,4]. let c:f32[2,4] = dot_general[lhs_contracting=(1,) "
       "rhs_contracting=(0,) lhs_batch=() rhs_batch=()] a b d:f32[4,2] = transpose[permutation=(1, "
       "0)] c in (c, d) }");

@@ -15,7 +15,7 @@
 namespace farcall::native {
 namespace {
 
-struct Interrupted {};
+struct CtrlC {};
 
 // True if running the program on zeros ends with the exception of the interrupt check.
 bool is_interrupted(const std::string& text) {
@@ -29,12 +29,12 @@ bool is_interrupted(const std::string& text) {
   for (const Storage& input : inputs) pointers.push_back(&input);
   // Ensures that a poll is due.
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  set_interrupt_check([] { throw Interrupted(); });
+  set_interrupt_check([] { throw CtrlC(); });
   bool interrupted = false;
   try {
     // On one thread: with several, the calling thread may finish its share before the next poll.
     tbb::task_arena(1).execute([&] { executable->execute(pointers, outputs, {}); });
-  } catch (const Interrupted&) {
+  } catch (const CtrlC&) {
     interrupted = true;
   }
   set_interrupt_check(nullptr);
@@ -111,13 +111,13 @@ TEST(Interrupt, LeavesTheExecutableUsable) {
   std::memset(input.data(), 0, input.nbytes());
   const Storage* const inputs[] = {&input};
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  set_interrupt_check([] { throw Interrupted(); });
+  set_interrupt_check([] { throw CtrlC(); });
   // One run may end before the thread looks at the clock, for example while another thread has the
   // tiles; many runs may not.
   const auto run_often = [&] {
     for (int i = 0; i < 100; ++i) executable->execute(inputs, {&output, 1}, {});
   };
-  EXPECT_THROW(run_often(), Interrupted);
+  EXPECT_THROW(run_often(), CtrlC);
   set_interrupt_check(nullptr);
   executable->execute(inputs, {&output, 1}, {});
   EXPECT_EQ(static_cast<const float*>(output.data())[199999], 1.0f);

@@ -287,4 +287,13 @@ double epsilon(DType dtype) {
                                        << got.text(i) << ", not " << rounded.text(0);
 }
 
+double wrapped(const DTypeInfo& info, double value) {
+  if (!is_integer(info.dtype)) return value;
+  const double range = std::ldexp(1.0, info.bits);
+  const bool is_wrapped = info.kind == DTypeKind::kUnsigned && value < 0;
+  if (info.bits == 64) return is_wrapped ? value + range : value;  // never larger in these tests
+  value = value - range * std::floor(value / range);
+  return info.kind == DTypeKind::kSigned && value >= range / 2 ? value - range : value;
+}
+
 }  // namespace farcall::native::testing

@@ -78,4 +78,7 @@ double epsilon(DType dtype);
 inline const std::vector<Shape> kShapes = {
     {}, {0}, {1}, {7}, {3, 5}, {2, 0, 3}, {1, 2, 1, 3, 2, 2}, {1031}};
 
+// The value modulo the range of an integer dtype; other values are unchanged.
+double wrapped(const DTypeInfo& info, double value);
+
 }  // namespace farcall::native::testing

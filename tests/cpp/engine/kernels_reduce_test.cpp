@@ -33,16 +33,6 @@ TestArray reduce(const char* name, const TestArray& x, const Indices& axes) {
   return run_kernel(name, {x}, type, make_params(ReduceParams{axes}));
 }
 
-// The value modulo the range of an integer dtype; other values are unchanged.
-double wrapped(const DTypeInfo& info, double value) {
-  if (!is_integer(info.dtype)) return value;
-  const double range = std::ldexp(1.0, info.bits);
-  const bool is_wrapped = info.kind == DTypeKind::kUnsigned && value < 0;
-  if (info.bits == 64) return is_wrapped ? value + range : value;  // never larger in these tests
-  value = value - range * std::floor(value / range);
-  return info.kind == DTypeKind::kSigned && value >= range / 2 ? value - range : value;
-}
-
 using Combine = Number (*)(Number, Number);
 void check_reduce(const char* name, const TestArray& x, const Indices& axes, Number start,
                   Combine combine) {

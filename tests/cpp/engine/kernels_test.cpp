@@ -248,15 +248,6 @@ TEST(Kernels, FloatBinary) {
   }
 }
 
-// The value modulo the range of the dtype.
-double wrapped(const DTypeInfo& info, double value) {
-  const double range = std::ldexp(1.0, info.bits);
-  const bool is_wrapped = info.kind == DTypeKind::kUnsigned && value < 0;
-  if (info.bits == 64) return is_wrapped ? value + range : value;  // never larger in these tests
-  value = value - range * std::floor(value / range);
-  return info.kind == DTypeKind::kSigned && value >= range / 2 ? value - range : value;
-}
-
 TEST(Kernels, IntegerBinaryWraps) {
   std::mt19937 random(3);
   for (const DType dtype : kIntegers) {

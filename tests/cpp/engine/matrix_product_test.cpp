@@ -52,12 +52,12 @@ class Fenced {
   T* data_ = nullptr;
 };
 
-struct Shape {
+struct Sizes {
   int64_t m, k, n;
   bool is_a_transposed = false, is_b_transposed = false;
 };
 
-std::ostream& operator<<(std::ostream& out, const Shape& s) {
+std::ostream& operator<<(std::ostream& out, const Sizes& s) {
   return out << s.m << " by " << s.k << (s.is_a_transposed ? " transposed" : "") << ", " << s.k
              << " by " << s.n << (s.is_b_transposed ? " transposed" : "");
 }
@@ -70,13 +70,13 @@ Matrix matrix(const void* data, int64_t rows, int64_t columns, bool is_transpose
 }
 
 template <class T>
-void multiply(const Shape& s, const T* a, const T* b, T* c) {
+void multiply(const Sizes& s, const T* a, const T* b, T* c) {
   find_multiply(kDType<T>, 1)({s.m, s.k, s.n, matrix(a, s.m, s.k, s.is_a_transposed),
                                matrix(b, s.k, s.n, s.is_b_transposed), c, s.n});
 }
 
 template <class T>
-void check(const Shape& s, std::mt19937& random) {
+void check(const Sizes& s, std::mt19937& random) {
   const Fenced<T> a(s.m * s.k), b(s.k * s.n), c(s.m * s.n);
   a.fill(random);
   b.fill(random);
@@ -133,8 +133,8 @@ TEST(MatrixProduct, OfShapesWithPackedOperandsAndSeveralDepths) {
 }
 
 TEST(MatrixProduct, HasTheSameBitsForAllInstructionSetsThatFuse) {
-  for (const Shape& s : {Shape{65, 600, 133}, Shape{1, 333, 77}, Shape{77, 333, 1},
-                         Shape{40, 300, 50, true, true}}) {
+  for (const Sizes& s : {Sizes{65, 600, 133}, Sizes{1, 333, 77}, Sizes{77, 333, 1},
+                         Sizes{40, 300, 50, true, true}}) {
     std::mt19937 random(3);
     const Fenced<float> a(s.m * s.k), b(s.k * s.n);
     a.fill(random);
@@ -151,8 +151,8 @@ TEST(MatrixProduct, HasTheSameBitsForAllInstructionSetsThatFuse) {
 }
 
 TEST(MatrixProduct, HasTheSameBitsForAnyNumberOfThreads) {
-  for (const Shape& s : {Shape{500, 400, 300}, Shape{3000, 3000, 1}, Shape{1, 5000, 2000},
-                         Shape{17, 300, 3001, true, true}, Shape{1900, 300, 9}}) {
+  for (const Sizes& s : {Sizes{500, 400, 300}, Sizes{3000, 3000, 1}, Sizes{1, 5000, 2000},
+                         Sizes{17, 300, 3001, true, true}, Sizes{1900, 300, 9}}) {
     std::mt19937 random(4);
     const Fenced<float> a(s.m * s.k), b(s.k * s.n);
     a.fill(random);

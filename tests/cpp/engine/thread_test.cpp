@@ -27,7 +27,7 @@ void on_threads(Body body) {
 }
 
 // -(x + n), by foreign calls, in-place kernels and alias copies.
-Array function(const Array& x, int n) {
+Array minus_sum(const Array& x, int n) {
   Array y = x;
   for (int i = 0; i < n; ++i) {
     y = testing::call(
@@ -48,7 +48,7 @@ void expect_run(const std::function<Array(const Array&)>& f, float start, int n,
 }
 
 TEST(Threads, OneExecutable) {
-  const auto f = jit([](const Array& x) { return function(x, 5); });
+  const auto f = farcall::jit([](const Array& x) { return minus_sum(x, 5); });
   std::atomic<int> failures{0};
   on_threads([&](int thread) {
     for (int run = 0; run < kRuns; ++run) {
@@ -61,7 +61,7 @@ TEST(Threads, OneExecutable) {
 TEST(Threads, AnExecutableEach) {
   std::atomic<int> failures{0};
   on_threads([&](int thread) {
-    const auto f = jit([thread](const Array& x) { return function(x, thread); });
+    const auto f = farcall::jit([thread](const Array& x) { return minus_sum(x, thread); });
     for (int run = 0; run < kRuns; ++run) {
       expect_run(f, static_cast<float>(run), thread, failures);
     }
@@ -72,7 +72,7 @@ TEST(Threads, AnExecutableEach) {
 TEST(Threads, EightExecutablesOnEightThreads) {
   std::vector<std::function<Array(const Array&)>> functions;
   for (int n = 0; n < kThreads; ++n) {
-    functions.push_back(jit([n](const Array& x) { return function(x, n); }));
+    functions.push_back(farcall::jit([n](const Array& x) { return minus_sum(x, n); }));
   }
   std::atomic<int> failures{0};
   on_threads([&](int thread) {
@@ -85,7 +85,7 @@ TEST(Threads, EightExecutablesOnEightThreads) {
 }
 
 TEST(Threads, TheFirstCallsOfManySignaturesAtOnce) {
-  const auto f = jit([](const Array& x) { return lax::add(x, x); });
+  const auto f = farcall::jit([](const Array& x) { return lax::add(x, x); });
   std::atomic<int> failures{0};
   on_threads([&](int) {
     for (int64_t size = 1; size < 60; ++size) {
@@ -120,7 +120,7 @@ TEST(Threads, RunIdsAreNeverShared) {
     ids.insert(run.run_id);
     return nullptr;
   });
-  const auto f = jit([](const Array& x) {
+  const auto f = farcall::jit([](const Array& x) {
     FfiCall(name, {}, {.has_side_effect = true})({x});
     FfiCall(name, {}, {.has_side_effect = true})({x});
     return x;
@@ -138,7 +138,7 @@ TEST(Threads, FailuresOnSomeThreadsDoNotReachOthers) {
     call.out(0)[0] = call.in(0)[0];
     return nullptr;
   });
-  const auto f = jit([](const Array& x) { return testing::call(name, {x}, f32({})); });
+  const auto f = farcall::jit([](const Array& x) { return testing::call(name, {x}, f32({})); });
   std::atomic<int> failures{0};
   on_threads([&](int thread) {
     for (int run = 0; run < kRuns; ++run) {
@@ -162,7 +162,7 @@ TEST(Threads, MoreCallsAtOnceThanStatesAreKept) {
     call.out(0)[0] = n == 0 ? 0 : 1 + f(Array::scalar(n - 1)).item<float>();
     return nullptr;
   });
-  f = jit([](const Array& x) { return testing::call(name, {x}, f32({})); });
+  f = farcall::jit([](const Array& x) { return testing::call(name, {x}, f32({})); });
   std::atomic<int> failures{0};
   on_threads([&](int) {
     for (int run = 0; run < 5; ++run) {

@@ -12,6 +12,8 @@ namespace farcall {
 namespace {
 
 using testing::error_of;
+using testing::kF32;
+using testing::kS64;
 
 struct Release {
   const char* jaxlib;
@@ -24,9 +26,6 @@ constexpr const char* kOurs = "farcall";
 constexpr Release kReleases[] = {{"0.4.31", 431, 0},  {"0.5.3", 503, 1},     {"0.6.2", 602, 1},
                                  {"0.8.0", 800, 1},   {"0.9.0", 900, 2},     {"0.10.2", 1002, 3},
                                  {"0.11.2", 1102, 4}, {"0.12.0.1", 1200, 5}, {kOurs, 1200, 5}};
-
-const ShapeDtype kS64(DType::kInt64, {});
-const ShapeDtype kF32(DType::kFloat32, {4});
 
 class AllVersions : public ::testing::TestWithParam<Release> {
  protected:

@@ -8,9 +8,8 @@ namespace farcall {
 namespace {
 
 using testing::error_of;
-
-const ShapeDtype kS64(DType::kInt64, {});
-const ShapeDtype kF32(DType::kFloat32, {4});
+using testing::kF32;
+using testing::kS64;
 
 class OwnHeader : public ::testing::TestWithParam<int> {
  protected:

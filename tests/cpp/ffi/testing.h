@@ -14,6 +14,9 @@
 
 namespace farcall::testing {
 
+inline const ShapeDtype kS64(DType::kInt64, {});
+inline const ShapeDtype kF32(DType::kFloat32, {4});
+
 // Runs `body`, which must raise an Error with this code; returns its message.
 template <typename Body>
 std::string error_of(ErrorCode code, Body&& body) {

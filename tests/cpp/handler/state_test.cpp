@@ -82,11 +82,11 @@ TEST(State, ANullPointerIsAnError) {
             (Outcome{ffi::ErrorCode::kInternal, "make_none: the handler returned no state"}));
 }
 
-void Sum(ffi::Prepared<int> prepared, ffi::Initialized<int> initialized,
-         ffi::ResultBuffer<ffi::S64> out) {
+void SumStates(ffi::Prepared<int> prepared, ffi::Initialized<int> initialized,
+               ffi::ResultBuffer<ffi::S64> out) {
   *out->typed_data() = *prepared + *initialized;
 }
-FARCALL_DEFINE_HANDLER(sum_states, Sum);
+FARCALL_DEFINE_HANDLER(sum_states, SumStates);
 
 TEST(State, EachStageKeepsItsOwnSinceVersionThree) {
   for (int minor = 3; minor <= 5; ++minor) {

@@ -29,7 +29,7 @@ using testing::HasSubstr;
 Shape shape_of(const Array& x) { return {x.shape().begin(), x.shape().end()}; }
 
 const Array kX = Array::of<double>({3, 0, 5, 0});
-const Array kMatrix = numpy::reshape(numpy::arange(0, 6), {2, 3});
+const Array kCounted = numpy::reshape(numpy::arange(0, 6), {2, 3});
 
 TEST(Places, OfElementsThatAreNotZero) {
   const Array flags = Array::of<bool>({true, false, true});
@@ -38,10 +38,10 @@ TEST(Places, OfElementsThatAreNotZero) {
       {"of so many", numpy::argwhere(kX, {.size = 3, .fill_values = {-1}}), {0, 2, -1}},
       {"of a scalar", numpy::argwhere(Array(7)), {}},
       {"flatnonzero", numpy::flatnonzero(numpy::reshape(kX, {2, 2})), {0, 2}},
-      {"compress", numpy::compress(flags, kMatrix, 1), {0, 2, 3, 5}},
+      {"compress", numpy::compress(flags, kCounted, 1), {0, 2, 3, 5}},
       {"the first of them", numpy::compress(flags, kX, {}, {.size = 1}), {3}},
       {"more than there are", numpy::compress(flags, kX, {}, {3, -1}), {3, 5, -1}},
-      {"extract", numpy::extract(numpy::greater(kMatrix, 3), kMatrix), {4, 5}},
+      {"extract", numpy::extract(numpy::greater(kCounted, 3), kCounted), {4, 5}},
   });
   EXPECT_EQ(numpy::argwhere(Array(7)).type().to_string(), "i32[1,0]");
   EXPECT_THAT(message_of([&] {
@@ -74,9 +74,9 @@ TEST(Places, AsIndices) {
   const std::vector<Array> places = numpy::unravel_index(Array::of<int32_t>({5, -1, 99}), {2, 3});
   const numpy::RavelIndexOptions wrapped = {.outside = Outside::kWrap};
   check({
-      {"ix_", numpy::take(kMatrix, {crossed[0], crossed[1]}), {3, 5, 0, 2}},
+      {"ix_", numpy::take(kCounted, {crossed[0], crossed[1]}), {3, 5, 0, 2}},
       {"diagonal", numpy::diag_indices(3, 2)[1], {0, 1, 2}},
-      {"below", numpy::tril_indices_from(kMatrix).second, {0, 0, 1}},
+      {"below", numpy::tril_indices_from(kCounted).second, {0, 0, 1}},
       {"rows", places[0], {1, 1, 1}},
       {"columns", places[1], {2, 2, 2}},
       {"ravelled", numpy::ravel_multi_index({1, 2}, {2, 3}), {5}},
@@ -89,7 +89,8 @@ TEST(Places, AsIndices) {
               HasSubstr("index 2 is out of range [0, 2)"));
   EXPECT_THAT(message_of([] { numpy::unravel_index(Array(1.5), {2}); }),
               HasSubstr("must be integers"));
-  EXPECT_THAT(message_of([] { numpy::diag_indices_from(kMatrix); }), HasSubstr("of the same size"));
+  EXPECT_THAT(message_of([] { numpy::diag_indices_from(kCounted); }),
+              HasSubstr("of the same size"));
 }
 
 TEST(Places, GetOtherElements) {
@@ -122,17 +123,17 @@ TEST(Places, GetMoreAndFewerElements) {
   const Array rows = Array::of<int32_t>({7, 8});
   check({
       {"delete", numpy::delete_(kX, {1, -1, 1}), {3, 5}},
-      {"columns", numpy::delete_(kMatrix, {0}, 1), {1, 2, 4, 5}},
+      {"columns", numpy::delete_(kCounted, {0}, 1), {1, 2, 4, 5}},
       {"insert", numpy::insert(kX, {2, 0, 2}, Array::of<double>({1, 2, 4})), {2, 3, 0, 1, 4, 5, 0}},
-      {"a column", numpy::insert_block(kMatrix, 1, rows, 1), {0, 7, 1, 2, 3, 8, 4, 5}},
-      {"resize", numpy::resize(kMatrix, {4, 2}), {0, 1, 2, 3, 4, 5, 0, 1}},
+      {"a column", numpy::insert_block(kCounted, 1, rows, 1), {0, 7, 1, 2, 3, 8, 4, 5}},
+      {"resize", numpy::resize(kCounted, {4, 2}), {0, 1, 2, 3, 4, 5, 0, 1}},
       {"repeat", numpy::repeat(kX, counts), {3, 3, 5, 0}},
       {"cut", numpy::repeat(kX, counts, 0, 3), {3, 3, 5}},
       {"filled", numpy::repeat(kX, counts, 0, 6), {3, 3, 5, 0, 0, 0}},
       {"when run",
        jit([&](const Array& n) { return numpy::repeat(kX, n, 0, 6); })(counts),
        {3, 3, 5, 0, 0, 0}},
-      {"unstack", numpy::unstack(kMatrix, 1)[2], {2, 5}},
+      {"unstack", numpy::unstack(kCounted, 1)[2], {2, 5}},
       {"broadcast", numpy::broadcast_arrays({rows, numpy::reshape(rows, {2, 1})})[1], {7, 7, 8, 8}},
   });
   EXPECT_THAT(message_of([] { numpy::delete_(kX, {4}); }), HasSubstr("index 4 is out of range"));
@@ -248,43 +249,43 @@ TEST(Reductions, ByAnyFunction) {
 TEST(Structure, OfStrictFunctions) {
   check({
       {"broadcast", lax::broadcast(Array::of<int32_t>({1, 2}), {2}), {1, 2, 1, 2}},
-      {"tile", lax::tile(kMatrix, {1, 2}), {0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}},
-      {"split", lax::split(kMatrix, {1, 2}, -1)[1], {1, 2, 4, 5}},
+      {"tile", lax::tile(kCounted, {1, 2}), {0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}},
+      {"split", lax::split(kCounted, {1, 2}, -1)[1], {1, 2, 4, 5}},
       {"slices at indices",
-       lax::index_take(kMatrix, {Array::of<int32_t>({2, 0, 2})}, {1}),
+       lax::index_take(kCounted, {Array::of<int32_t>({2, 0, 2})}, {1}),
        {2, 5, 0, 3, 2, 5}},
-      {"dot", lax::dot(kMatrix, Array::of<int32_t>({1, 0, 1})), {2, 8}},
+      {"dot", lax::dot(kCounted, Array::of<int32_t>({1, 0, 1})), {2, 8}},
       {"stacked matrices",
-       lax::batch_matmul(lax::broadcast(kMatrix, {2}), numpy::ones({2, 3, 1}, DType::kInt32)),
+       lax::batch_matmul(lax::broadcast(kCounted, {2}), numpy::ones({2, 3, 1}, DType::kInt32)),
        {3, 12, 3, 12}},
       {"least", lax::approx_min_k(kX, 2).values, {0, 0}},
       {"where they are", lax::approx_min_k(kX, 2).indices, {1, 3}},
       {"greatest", lax::approx_max_k(kX, 1, 0).values, {5}},
   });
-  EXPECT_EQ(lax::broadcast_to_rank(kMatrix, 4).type().to_string(), "i32[1,1,2,3]");
+  EXPECT_EQ(lax::broadcast_to_rank(kCounted, 4).type().to_string(), "i32[1,1,2,3]");
   EXPECT_EQ(lax::collapse(numpy::zeros({2, 3, 4}), 1).type().to_string(), "f32[2,12]");
   EXPECT_EQ(lax::collapse(numpy::zeros({2, 3, 4}), 0, -1).type().to_string(), "f32[6,4]");
   const std::pair<std::function<void()>, const char*> refused[] = {
       {[] { lax::broadcast(kX, {-1}); }, "sizes [-1] must not be negative"},
-      {[] { lax::broadcast_to_rank(kMatrix, 1); }, "has more than 1 dimensions"},
-      {[] { lax::collapse(kMatrix, 2, 1); }, "collapse: start 2 is after stop 1"},
-      {[] { lax::tile(kMatrix, {2}); },
+      {[] { lax::broadcast_to_rank(kCounted, 1); }, "has more than 1 dimensions"},
+      {[] { lax::collapse(kCounted, 2, 1); }, "collapse: start 2 is after stop 1"},
+      {[] { lax::tile(kCounted, {2}); },
        "tile: repeats must have one entry for each dimension of i32[2,3], got 1"},
       {[] {
-         lax::split(kMatrix, {1, 1}, 1);
+         lax::split(kCounted, {1, 1}, 1);
        },
        "do not add up to 3, the size of axis 1"},
-      {[] { lax::split(kMatrix, {1}, 2); }, "split: axis 2"},
+      {[] { lax::split(kCounted, {1}, 2); }, "split: axis 2"},
       {[] {
-         lax::index_take(kMatrix, {kX, kX}, {1});
+         lax::index_take(kCounted, {kX, kX}, {1});
        },
        "needs a vector of indices for each axis"},
       {[] {
-         lax::index_take(kMatrix, {kX, kX}, {1, -1});
+         lax::index_take(kCounted, {kX, kX}, {1, -1});
        },
        "contain a dimension twice"},
       {[] { lax::batch_matmul(kX, kX); }, "needs stacked matrices of one rank"},
-      {[] { lax::approx_max_k(kMatrix, 1); }, "operand must be floats, got i32[2,3]"},
+      {[] { lax::approx_max_k(kCounted, 1); }, "operand must be floats, got i32[2,3]"},
       {[] { lax::approx_max_k(kX, 1, 0, 1.5); }, "recall_target must lie in (0, 1], got 1.5"},
   };
   for (const auto& [call, message] : refused) EXPECT_THAT(message_of(call), HasSubstr(message));

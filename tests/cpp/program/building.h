@@ -13,6 +13,10 @@
 
 namespace farcall::testing {
 
+inline const ShapeDtype kScalar(DType::kFloat32, {});
+inline const ShapeDtype kVector(DType::kFloat32, {3});
+inline const ShapeDtype kMatrix(DType::kFloat32, {2, 3});
+
 inline const Primitive& primitive(std::string_view name) {
   const Primitive* found = find_primitive(name);
   if (!found) throw Error(ErrorCode::kNotFound, std::string(name));

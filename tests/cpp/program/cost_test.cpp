@@ -10,9 +10,8 @@
 namespace farcall {
 namespace {
 
+using testing::kMatrix;
 using testing::program_of;
-
-const ShapeDtype kMatrix(DType::kFloat32, {2, 3});
 
 TEST(Cost, AnElementwiseOperationCostsOneForEachElement) {
   const Cost cost = program_of("add", {kMatrix, kMatrix})->cost();

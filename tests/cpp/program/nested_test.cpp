@@ -17,7 +17,7 @@ using testing::error_of;
 using testing::primitive;
 using testing::program_of;
 
-const ShapeDtype kVector(DType::kFloat32, {4});
+const ShapeDtype kFour(DType::kFloat32, {4});
 
 ProgramPtr twice() {
   return parse_program("{ lambda ; a:f32[4]. let b:f32[4] = neg a c:f32[4] = exp b in (c,) }");
@@ -28,7 +28,7 @@ ProgramPtr call_of(ProgramPtr body, std::initializer_list<ShapeDtype> operands) 
 }
 
 TEST(Nested, AProgramStandsIndentedInItsParameter) {
-  EXPECT_EQ(to_text(*call_of(twice(), {kVector})),
+  EXPECT_EQ(to_text(*call_of(twice(), {kFour})),
             "{ lambda ; a:f32[4]. let\n"
             "    b:f32[4] = jit[\n"
             "      name=f\n"
@@ -42,7 +42,7 @@ TEST(Nested, AProgramStandsIndentedInItsParameter) {
 
 TEST(Nested, BranchesStandOneBelowTheOther) {
   const ProgramPtr same = parse_program("{ lambda ; a:f32[4]. let in (a,) }");
-  EXPECT_EQ(to_text(*program_of("cond", {ShapeDtype(DType::kInt32, {}), kVector},
+  EXPECT_EQ(to_text(*program_of("cond", {ShapeDtype(DType::kInt32, {}), kFour},
                                 make_params(CondParams{{twice(), same}}))),
             "{ lambda ; a:i32[] b:f32[4]. let\n"
             "    c:f32[4] = cond[\n"
@@ -59,7 +59,7 @@ TEST(Nested, BranchesStandOneBelowTheOther) {
 
 TEST(Nested, ProgramsAsDeepAsTheyMayBeReadBack) {
   ProgramPtr program = twice();
-  for (int64_t i = 1; i < kMaxProgramDepth; ++i) program = call_of(program, {kVector});
+  for (int64_t i = 1; i < kMaxProgramDepth; ++i) program = call_of(program, {kFour});
   verify(*program);
   EXPECT_EQ(nesting_of(*program).depth, kMaxProgramDepth);
   EXPECT_TRUE(*parse_program(to_text(*program)) == *program);
@@ -69,11 +69,11 @@ TEST(Nested, ProgramsAsDeepAsTheyMayBeReadBack) {
 TEST(Nested, TheVerifierLooksInside) {
   Program broken = *twice();
   broken.equations[1].inputs[0] = Atom::variable(2);
-  const ProgramPtr program = call_of(std::make_shared<const Program>(broken), {kVector});
+  const ProgramPtr program = call_of(std::make_shared<const Program>(broken), {kFour});
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { verify(*program); }),
             "invalid program: equation 0 (jit), jaxpr: equation 1 (exp): variable 2 is read before "
             "it is defined");
-  const ProgramPtr outer = call_of(program, {kVector});
+  const ProgramPtr outer = call_of(program, {kFour});
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { verify(*outer); }),
             "invalid program: equation 0 (jit), jaxpr: equation 0 (jit), jaxpr: equation 1 (exp): "
             "variable 2 is read before it is defined");
@@ -89,20 +89,20 @@ TEST(Nested, OperandsOfACallFitItsProgram) {
 }
 
 TEST(Nested, ACallCostsWhatItsProgramDoes) {
-  const Cost cost = call_of(twice(), {kVector})->cost();
+  const Cost cost = call_of(twice(), {kFour})->cost();
   EXPECT_EQ(cost.flops, 8);
   EXPECT_EQ(cost.bytes, 64);
 }
 
 TEST(Nested, AScanCostsItsStepTimesTheLength) {
-  const ProgramPtr program = program_of("scan", {kVector}, make_params(ScanParams{twice(), 10, 1}));
+  const ProgramPtr program = program_of("scan", {kFour}, make_params(ScanParams{twice(), 10, 1}));
   EXPECT_EQ(program->cost().flops, 80);
   EXPECT_EQ(program->cost().bytes, 640);
 }
 
 TEST(Nested, ACondCostsItsDearestBranch) {
   const ProgramPtr same = parse_program("{ lambda ; a:f32[4]. let in (a,) }");
-  const ProgramPtr program = program_of("cond", {ShapeDtype(DType::kInt32, {}), kVector},
+  const ProgramPtr program = program_of("cond", {ShapeDtype(DType::kInt32, {}), kFour},
                                         make_params(CondParams{{same, twice()}}));
   EXPECT_EQ(program->cost().flops, 8);
   EXPECT_EQ(program->cost().bytes, 64);
@@ -113,7 +113,7 @@ TEST(Nested, SharedProgramsAreLookedAtOnce) {
   ProgramPtr program = twice();
   for (int i = 0; i < 60; ++i) {
     ProgramBuilder builder;
-    Atom x = Atom::variable(builder.add_input(kVector));
+    Atom x = Atom::variable(builder.add_input(kFour));
     for (int j = 0; j < 2; ++j) {
       x = Atom::variable(
           builder.add_equation(primitive("jit"), make_params(JitParams{"f", program}), {&x, 1})[0]);

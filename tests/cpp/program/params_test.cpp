@@ -36,7 +36,7 @@ struct Sample {
   }
 };
 
-Sample sample() {
+Sample all_kinds() {
   Sample s;
   s.flag = true;
   s.number = std::numeric_limits<int64_t>::min();
@@ -51,11 +51,11 @@ Sample sample() {
 }
 
 TEST(Params, EqualWhenEveryFieldIs) {
-  const ParamsPtr a = make_params(sample());
-  EXPECT_TRUE(a->equals(*make_params(sample())));
-  EXPECT_EQ(a->hash(), make_params(sample())->hash());
+  const ParamsPtr a = make_params(all_kinds());
+  EXPECT_TRUE(a->equals(*make_params(all_kinds())));
+  EXPECT_EQ(a->hash(), make_params(all_kinds())->hash());
   const auto differs = [&](auto change) {
-    Sample other = sample();
+    Sample other = all_kinds();
     change(other);
     return !a->equals(*make_params(other));
   };
@@ -83,9 +83,9 @@ TEST(Params, AnotherStructIsNeverEqual) {
 }
 
 TEST(Params, FieldsReadBack) {
-  const ParamsPtr params = make_params(sample());
+  const ParamsPtr params = make_params(all_kinds());
   const ParamsPtr again = parse_params<Sample>(params->fields());
-  Sample expected = sample();
+  Sample expected = all_kinds();
   // NaN in a vector of pairs compares unequal, so it is checked separately.
   EXPECT_TRUE(std::isnan(params_as<Sample>(again.get()).pairs[1].second));
   EXPECT_EQ(params_as<Sample>(again.get()).text, expected.text);

@@ -10,12 +10,11 @@ namespace farcall {
 namespace {
 
 using testing::ffi_call_params;
+using testing::kVector;
 using testing::literal;
 using testing::primitive;
 using testing::program_of;
 using testing::storage_of;
-
-const ShapeDtype kVector(DType::kFloat32, {3});
 
 TEST(Printer, AnEquationStandsOnALine) {
   ProgramBuilder builder;

@@ -15,13 +15,12 @@ namespace {
 
 using ::testing::ElementsAre;
 using testing::error_of;
+using testing::kScalar;
+using testing::kVector;
 using testing::literal;
 using testing::primitive;
 using testing::program_of;
 using testing::storage_of;
-
-const ShapeDtype kVector(DType::kFloat32, {3});
-const ShapeDtype kScalar(DType::kFloat32, {});
 
 TEST(ProgramBuilder, NumbersVariablesInOrder) {
   ProgramBuilder builder;

@@ -20,10 +20,9 @@ namespace {
 using testing::example_equations;
 using testing::ExampleEquation;
 using testing::ffi_call_params;
+using testing::kMatrix;
 using testing::primitive;
 using testing::program_of;
-
-const ShapeDtype kMatrix(DType::kFloat32, {2, 3});
 
 void expect_round_trip(const Program& program) {
   verify(program);

@@ -19,14 +19,13 @@ namespace {
 
 using testing::error_of;
 using testing::ffi_call_params;
+using testing::kVector;
 using testing::program_of;
 using testing::saved_bytes;
 using testing::with_checksum;
 
-const ShapeDtype kVector(DType::kFloat32, {3});
-
 // Two calls of one program, which holds a constant with an unusual NaN.
-ProgramPtr sample() {
+ProgramPtr two_calls() {
   ProgramBuilder inner;
   const uint32_t bits[] = {0x7fc12345, 0x80000000, 0x3f800000};
   Storage storage = Storage::allocate(sizeof(bits));
@@ -48,12 +47,12 @@ ProgramPtr sample() {
   return builder.build({&x, 1}, "outer");
 }
 
-std::string error_in(const std::string& bytes) {
+std::string error_in_bytes(const std::string& bytes) {
   return error_of(ErrorCode::kInvalidArgument, [&] { deserialize_program(bytes); });
 }
 
 TEST(Save, ThereAndBack) {
-  const ProgramPtr program = sample();
+  const ProgramPtr program = two_calls();
   const std::string bytes = serialize_program(*program, {{{"who", "me"}, {"n", 3}}});
   const LoadedProgram loaded = deserialize_program(bytes);
   EXPECT_TRUE(*loaded.program == *program);
@@ -64,7 +63,7 @@ TEST(Save, ThereAndBack) {
 }
 
 TEST(Save, SharedProgramsAndConstantsAreSavedOnce) {
-  const std::string bytes = serialize_program(*sample());
+  const std::string bytes = serialize_program(*two_calls());
   const auto calls = deserialize_program(bytes).program->equations;
   EXPECT_EQ(calls[0].params->programs()[0].program, calls[1].params->programs()[0].program);
   uint64_t data_size = 0;
@@ -74,32 +73,32 @@ TEST(Save, SharedProgramsAndConstantsAreSavedOnce) {
 }
 
 TEST(Save, ForeignBytes) {
-  const std::string bytes = serialize_program(*sample());
-  EXPECT_EQ(error_in(""),
+  const std::string bytes = serialize_program(*two_calls());
+  EXPECT_EQ(error_in_bytes(""),
             "saved program: wrong file signature: these bytes are not a saved program");
-  EXPECT_EQ(error_in("{ lambda ;. let in () } and so on, longer than a header would be"),
+  EXPECT_EQ(error_in_bytes("{ lambda ;. let in () } and so on, longer than a header would be"),
             "saved program: wrong file signature: these bytes are not a saved program");
   std::string later = bytes;
   later[8] = 2;
   EXPECT_EQ(error_of(ErrorCode::kUnimplemented, [&] { deserialize_program(later); }),
             "saved program: unsupported format version 2, this farcall reads version 1; use the "
             "farcall that saved it, or a newer one");
-  EXPECT_EQ(error_in(bytes + "x").substr(0, 26), "saved program: expected 34");
-  EXPECT_EQ(error_in(bytes.substr(0, 100)), "saved program: expected " +
-                                                std::to_string(bytes.size() - 40 - 64) +
-                                                " bytes of text and 64 of data, got 60 bytes in "
-                                                "all: the data were truncated or extended");
+  EXPECT_EQ(error_in_bytes(bytes + "x").substr(0, 26), "saved program: expected 34");
+  EXPECT_EQ(error_in_bytes(bytes.substr(0, 100)),
+            "saved program: expected " + std::to_string(bytes.size() - 40 - 64) +
+                " bytes of text and 64 of data, got 60 bytes in "
+                "all: the data were truncated or extended");
 }
 
 TEST(Save, EveryPrefixIsAnError) {
-  const std::string bytes = serialize_program(*sample());
+  const std::string bytes = serialize_program(*two_calls());
   for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_EQ(error_in(bytes.substr(0, size)).substr(0, 15), "saved program: ") << size;
+    EXPECT_EQ(error_in_bytes(bytes.substr(0, size)).substr(0, 15), "saved program: ") << size;
   }
 }
 
 TEST(Save, EveryChangedByteIsAnError) {
-  const std::string bytes = serialize_program(*sample());
+  const std::string bytes = serialize_program(*two_calls());
   for (size_t i = 0; i < bytes.size(); ++i) {
     std::string changed = bytes;
     changed[i] = static_cast<char>(changed[i] ^ 1);
@@ -109,7 +108,7 @@ TEST(Save, EveryChangedByteIsAnError) {
 
 // Malicious bytes with a correct checksum: may raise any Error, but nothing worse.
 TEST(Save, ChangedTextUnderAFittingChecksumDoesNoHarm) {
-  const std::string bytes = serialize_program(*sample(), {{{"k", std::vector<double>{1, 2}}}});
+  const std::string bytes = serialize_program(*two_calls(), {{{"k", std::vector<double>{1, 2}}}});
   std::mt19937 random(7);
   int refused = 0;
   for (int i = 0; i < 3000; ++i) {
@@ -128,21 +127,22 @@ TEST(Save, ChangedTextUnderAFittingChecksumDoesNoHarm) {
 }
 
 TEST(Save, WhatTheTextRefersToIsThere) {
-  EXPECT_EQ(error_in(saved_bytes("metadata {}\n")),
+  EXPECT_EQ(error_in_bytes(saved_bytes("metadata {}\n")),
             "saved program: program text, line 2, column 1: there is no program");
+  EXPECT_EQ(error_in_bytes(saved_bytes(
+                "metadata {} program \"f\" { lambda a:f32[3]=@64 ;. let in (a,) }", 64)),
+            "saved program: program text, line 1, column 46: 12 bytes at 64 do not lie in the 64 "
+            "stored bytes");
+  EXPECT_EQ(error_in_bytes(saved_bytes(
+                "metadata {} program \"f\" { lambda a:f32[3]=@-1 ;. let in (a,) }", 64)),
+            "saved program: program text, line 1, column 46: 12 bytes at -1 do not lie in the 64 "
+            "stored bytes");
   EXPECT_EQ(
-      error_in(saved_bytes("metadata {} program \"f\" { lambda a:f32[3]=@64 ;. let in (a,) }", 64)),
-      "saved program: program text, line 1, column 46: 12 bytes at 64 do not lie in the 64 "
-      "stored bytes");
-  EXPECT_EQ(
-      error_in(saved_bytes("metadata {} program \"f\" { lambda a:f32[3]=@-1 ;. let in (a,) }", 64)),
-      "saved program: program text, line 1, column 46: 12 bytes at -1 do not lie in the 64 "
-      "stored bytes");
-  EXPECT_EQ(error_in(saved_bytes("metadata {} program \"f\" { lambda ; a:f32[]. let b:f32[] = "
+      error_in_bytes(saved_bytes("metadata {} program \"f\" { lambda ; a:f32[]. let b:f32[] = "
                                  "jit[name=f jaxpr=@0] a in (b,) }")),
-            "saved program: program text, line 1, column 78: program 0 is not among the 0 before "
-            "this one");
-  EXPECT_EQ(error_in(saved_bytes("metadata {} target {name=\"f\"}")),
+      "saved program: program text, line 1, column 78: program 0 is not among the 0 before "
+      "this one");
+  EXPECT_EQ(error_in_bytes(saved_bytes("metadata {} target {name=\"f\"}")),
             "saved program: program text, line 1, column 30: a target has no platform");
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument,
                      [] { parse_program("{ lambda a:f32[3]=@0 ;. let in (a,) }"); }),
@@ -182,7 +182,7 @@ TEST(Save, ForeignTargetsAreBoundByName) {
 }
 
 TEST(Save, Files) {
-  const ProgramPtr program = sample();
+  const ProgramPtr program = two_calls();
   const std::string path = ::testing::TempDir() + "/save_test.farcall";
   save_program(path, *program);
   EXPECT_TRUE(*load_program(path).program == *program);

@@ -11,9 +11,8 @@ namespace farcall {
 namespace {
 
 using testing::error_of;
+using testing::kVector;
 using testing::primitive;
-
-const ShapeDtype kVector(DType::kFloat32, {3});
 
 // b = neg a; c = add b 1.0; with a constant d. Valid before `change`.
 Program program(const std::function<void(Program&)>& change) {

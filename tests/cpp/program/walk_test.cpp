@@ -13,7 +13,7 @@ namespace {
 
 using testing::error_of;
 
-ProgramPtr sample() {
+ProgramPtr call_and_sum() {
   return parse_program(
       "{ lambda a:f32[2]=[1.0 2.0] ; b:f32[2]. let\n"
       "    c:f32[2] = jit[name=f jaxpr={ lambda ; a:f32[2]. let b:f32[2] = neg a in (b,) }] b\n"
@@ -24,10 +24,11 @@ ProgramPtr sample() {
 
 TEST(Walk, EveryEquationComesBeforeThoseItRuns) {
   std::string order;
-  for_each_equation(*sample(), [&](const Program& program, const Equation& equation, size_t depth) {
-    order += std::string(depth, '>') + std::string(equation.primitive->name) + ' ' +
-             program.type_of(equation.inputs[0]).to_string() + '\n';
-  });
+  for_each_equation(*call_and_sum(),
+                    [&](const Program& program, const Equation& equation, size_t depth) {
+                      order += std::string(depth, '>') + std::string(equation.primitive->name) +
+                               ' ' + program.type_of(equation.inputs[0]).to_string() + '\n';
+                    });
   EXPECT_EQ(order, "jit f32[2]\n>neg f32[2]\nmul f32[2]\nadd f32[2]\n");
 }
 
@@ -43,7 +44,7 @@ TEST(Walk, ProgramsAreNamedByTheirParameter) {
 }
 
 TEST(Walk, Users) {
-  const ProgramPtr program = sample();
+  const ProgramPtr program = call_and_sum();
   const auto users = find_users(*program);
   EXPECT_EQ(users[program->inputs[0]], (std::vector<Use>{{0, 0}, {1, 1}}));
   EXPECT_EQ(users[program->constants[0].variable], (std::vector<Use>{{2, 1}}));
@@ -51,7 +52,7 @@ TEST(Walk, Users) {
 }
 
 TEST(Walk, SubstitutedVariablesAreReadNoMore) {
-  const ProgramPtr program = sample();
+  const ProgramPtr program = call_and_sum();
   const uint32_t called = program->equations[0].outputs[0];
   const ProgramPtr changed = substitute(*program, {{called, Atom::variable(program->inputs[0])}});
   EXPECT_TRUE(find_users(*changed)[called].empty());
@@ -60,7 +61,7 @@ TEST(Walk, SubstitutedVariablesAreReadNoMore) {
 }
 
 TEST(Walk, WhatCannotBeSubstituted) {
-  const ProgramPtr program = sample();
+  const ProgramPtr program = call_and_sum();
   const auto error = [&](uint32_t variable, Atom atom) {
     return error_of(ErrorCode::kInvalidArgument, [&] { substitute(*program, {{variable, atom}}); });
   };

@@ -27,7 +27,7 @@ double number(const Array& x) {
 }
 Array f64(double value) { return Array::scalar(value); }
 
-struct Row {
+struct Value {
   const char* name;
   Array found;
   double expected;
@@ -37,7 +37,7 @@ TEST(Distributions, HaveTheirClosedForms) {
   using namespace stats;
   const Array x = f64(0.3);
   const double e = std::exp(-0.3);
-  const Row rows[] = {
+  const Value rows[] = {
       {"bernoulli", bernoulli::pmf(f64(1), 0.3), 0.3},
       {"bernoulli.cdf", bernoulli::cdf(f64(0), 0.3), 0.7},
       {"bernoulli.ppf", bernoulli::ppf(f64(0.9), 0.3), 1},
@@ -79,13 +79,13 @@ TEST(Distributions, HaveTheirClosedForms) {
                                 Array::of<double>({4, 0, 0, 1}, {2, 2})),
        std::exp(-0.125 - 2) / (4 * kPi)},
   };
-  for (const Row& row : rows) EXPECT_NEAR(number(row.found), row.expected, 1e-12) << row.name;
+  for (const Value& row : rows) EXPECT_NEAR(number(row.found), row.expected, 1e-12) << row.name;
 }
 
 TEST(Distributions, InvertTheirOwnFunctions) {
   using namespace stats;
   const Array q = f64(0.3);
-  const Row rows[] = {
+  const Value rows[] = {
       {"cauchy", cauchy::cdf(cauchy::ppf(q)), 0.3},
       {"expon", expon::cdf(expon::ppf(q)), 0.3},
       {"gumbel_l", gumbel_l::cdf(gumbel_l::ppf(q)), 0.3},
@@ -95,7 +95,7 @@ TEST(Distributions, InvertTheirOwnFunctions) {
       {"pareto", pareto::cdf(pareto::ppf(q, 2), 2), 0.3},
       {"uniform", uniform::cdf(uniform::ppf(q)), 0.3},
   };
-  for (const Row& row : rows) EXPECT_NEAR(number(row.found), row.expected, 1e-14) << row.name;
+  for (const Value& row : rows) EXPECT_NEAR(number(row.found), row.expected, 1e-14) << row.name;
 }
 
 TEST(Distributions, SayWhatIsOutside) {

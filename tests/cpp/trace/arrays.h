@@ -1,6 +1,7 @@
 // Helpers for creating and reading arrays.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,11 @@
 #include <farcall/trace/array.h>
 
 namespace farcall::testing {
+
+inline const ShapeDtype kScalar(DType::kFloat32, {});
+inline const ShapeDtype kVector(DType::kFloat32, {3});
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // The elements of an array as T; fails for a dtype with another C++ type.
 template <class T>
@@ -38,6 +44,23 @@ std::string error_of(ErrorCode code, Body&& body) {
                : std::string(error_code_name(error.code())) + ": " + error.message();
   }
   return "no error was raised";
+}
+
+// The message of the Error that `body` raises, whatever its code.
+template <class Body>
+std::string error_of(Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "no error";
+}
+
+// The message of the TypeError that `body` raises.
+template <class Body>
+std::string refused(Body&& body) {
+  return error_of<TypeError>(ErrorCode::kInvalidArgument, body);
 }
 
 }  // namespace farcall::testing

@@ -24,13 +24,12 @@ namespace {
 using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
+using testing::kScalar;
+using testing::kVector;
 using testing::values;
 using Arrays = std::vector<Array>;
 using Inputs = std::span<const Array>;
 using Numbers = std::vector<double>;
-
-const ShapeDtype kScalar(DType::kFloat32, {});
-const ShapeDtype kVector(DType::kFloat32, {3});
 
 Array vector() { return Array::of<float>({1, 2, 3}); }
 

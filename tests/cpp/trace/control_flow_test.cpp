@@ -23,13 +23,12 @@ namespace {
 using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
+using testing::kScalar;
+using testing::kVector;
 using testing::shape;
 using testing::values;
 using Arrays = std::vector<Array>;
 using Inputs = std::span<const Array>;
-
-const ShapeDtype kScalar(DType::kFloat32, {});
-const ShapeDtype kVector(DType::kFloat32, {3});
 
 std::string type_error_of(const std::function<void()>& body) {
   return error_of<TypeError>(ErrorCode::kInvalidArgument, body);

@@ -26,29 +26,30 @@ using testing::error_of;
 using ::testing::HasSubstr;
 using testing::Layer;
 using testing::layer;
+using testing::refused;
 using testing::values;
 
 // Its rules return ten times the derivative, which shows which rule ran.
-Array product(const Layer& layer, int power) {
+Array scaled_power(const Layer& layer, int power) {
   Array y = layer.weights;
   for (int i = 0; i < power; ++i) y = y * layer.shift;
   return y;
 }
 std::pair<Array, Layer> product_kept(const Layer& layer, int power) {
-  return {product(layer, power), layer};
+  return {scaled_power(layer, power), layer};
 }
 Layer product_cotangent(const Layer& kept, const Array& cotangent) {
   return {cotangent * kept.shift * 10, numpy::sum(cotangent * kept.weights) * 10};
 }
 const auto by_reverse_rule =
-    custom_vjp(product, product_kept, product_cotangent, {.name = "product"});
+    custom_vjp(scaled_power, product_kept, product_cotangent, {.name = "product"});
 
 const auto by_forward_rule = custom_jvp(
-    product,
+    scaled_power,
     [](const std::tuple<Layer, int>& primals, const std::tuple<Layer, int>& tangents) {
       const auto& [layer, power] = primals;
       const Layer& direction = std::get<0>(tangents);
-      return std::pair(product(layer, power),
+      return std::pair(scaled_power(layer, power),
                        (direction.weights * layer.shift + direction.shift * layer.weights) * 10);
     },
     {.name = "product"});
@@ -80,10 +81,6 @@ TEST(CustomVjpOfTrees, NullCotangentsAreZeroAndTuplesAreTaken) {
   const auto [by_x, by_y] = grad<0, 1>(f)(2.f, 3.f);
   EXPECT_EQ(by_x.item<float>(), 3);
   EXPECT_EQ(by_y.item<float>(), 0);
-}
-
-std::string refused(const std::function<void()>& body) {
-  return error_of<TypeError>(ErrorCode::kInvalidArgument, body);
 }
 
 TEST(CustomRuleErrors, WhatRulesReturnIsChecked) {

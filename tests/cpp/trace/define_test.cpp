@@ -15,9 +15,8 @@ namespace farcall {
 namespace {
 
 using testing::error_of;
+using testing::kVector;
 using testing::values;
-
-const ShapeDtype kVector(DType::kFloat32, {3});
 
 // What a test's handler received in its last call.
 struct Seen {

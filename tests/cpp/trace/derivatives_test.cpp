@@ -27,6 +27,7 @@ using testing::Layer;
 using testing::layer;
 using testing::Network;
 using ::testing::Pointwise;
+using testing::refused;
 using testing::shape;
 using testing::values;
 
@@ -61,7 +62,7 @@ std::vector<double> all_values(const T& tree) {
   return all;
 }
 
-Network network() {
+Network quadratic_network() {
   const auto layer = [](double a, double b, double c) {
     return Layer{Array::of<double>({a, b}), Array::scalar(c)};
   };
@@ -80,11 +81,12 @@ Array energy(const Network& net) {
 }
 
 TEST(Grad, OfAStructAgreesWithDifferences) {
-  const Network gradient = grad(energy)(network());
+  const Network gradient = grad(energy)(quadratic_network());
   EXPECT_EQ(gradient.power, 2);
-  EXPECT_THAT(all_values(gradient), Pointwise(DoubleNear(1e-8), differences(energy, network())));
-  EXPECT_THAT(all_values(jit(grad(energy))(network())),
-              Pointwise(DoubleNear(1e-8), differences(energy, network())));
+  EXPECT_THAT(all_values(gradient),
+              Pointwise(DoubleNear(1e-8), differences(energy, quadratic_network())));
+  EXPECT_THAT(all_values(jit(grad(energy))(quadratic_network())),
+              Pointwise(DoubleNear(1e-8), differences(energy, quadratic_network())));
 }
 
 Array weighted(const Layer& layer, const Array& x, int power) {
@@ -183,11 +185,12 @@ TEST(Jacobians, AuxiliaryData) {
 }
 
 TEST(JvpOfTrees, IsTheDerivativeInADirection) {
-  const Network direction = tree::map([](const Array& x) { return x * 0 + 2; }, network());
-  const auto [value, slope] = jvp(energy, std::tuple(network()), std::tuple(direction));
+  const Network direction =
+      tree::map([](const Array& x) { return x * 0 + 2; }, quadratic_network());
+  const auto [value, slope] = jvp(energy, std::tuple(quadratic_network()), std::tuple(direction));
   double sum = 0;
-  for (const double each : differences(energy, network())) sum += 2 * each;
-  EXPECT_EQ(value.item<double>(), energy(network()).item<double>());
+  for (const double each : differences(energy, quadratic_network())) sum += 2 * each;
+  EXPECT_EQ(value.item<double>(), energy(quadratic_network()).item<double>());
   EXPECT_NEAR(slope.item<double>(), sum, 1e-8);
   // A null tangent is zero.
   const auto [y, tangent] = jvp(weighted, std::tuple(layer(1, 5), Array::of<float>({3, 4}), 1),
@@ -219,10 +222,11 @@ TEST(VjpOfTrees, AuxiliaryDataComeLast) {
 }
 
 TEST(LinearizeTrees, PushesTangentsForward) {
-  const auto [value, push] = linearize(energy, network());
-  const Network direction = tree::map([](const Array& x) { return x * 0 + 1; }, network());
+  const auto [value, push] = linearize(energy, quadratic_network());
+  const Network direction =
+      tree::map([](const Array& x) { return x * 0 + 1; }, quadratic_network());
   double sum = 0;
-  for (const double each : differences(energy, network())) sum += each;
+  for (const double each : differences(energy, quadratic_network())) sum += each;
   EXPECT_NEAR(push(direction).item<double>(), sum, 1e-8);
 }
 
@@ -234,10 +238,6 @@ TEST(LinearTranspose, OfAMapOfStructs) {
 }
 
 // ---- errors ----
-
-std::string refused(const std::function<void()>& body) {
-  return error_of<TypeError>(ErrorCode::kInvalidArgument, body);
-}
 
 TEST(GradErrors, OfWhatIsNoScalar) {
   const auto twice = [](const Array& x) { return x * 2; };

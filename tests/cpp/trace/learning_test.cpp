@@ -15,18 +15,12 @@
 #include <farcall/trace/jit.h>
 #include <farcall/trace/vmap.h>
 
+#include "arrays.h"
+
 namespace farcall {
 namespace {
 
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using testing::error_of;
 
 TEST(Segments, RowsAreReducedByTheirIds) {
   const Array data = Array::of<float>({1, 2, 3, 4, 5});

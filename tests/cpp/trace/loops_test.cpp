@@ -22,6 +22,7 @@ using ::testing::ElementsAre;
 using testing::error_of;
 using testing::Layer;
 using testing::layer;
+using testing::refused;
 using testing::values;
 
 const Array kXs = Array::of<float>({1, 2, 3});
@@ -101,10 +102,6 @@ TEST(AssociativeScanOfTrees, RunsAlongTheAxis) {
 }
 
 // ---- errors ----
-
-std::string refused(const std::function<void()>& body) {
-  return error_of<TypeError>(ErrorCode::kInvalidArgument, body);
-}
 
 TEST(LoopErrors, CarriesOfAnotherTypeAreNamed) {
   const auto step = [](const Layer& carry, const Array& x) {

@@ -17,18 +17,12 @@
 #include <farcall/trace/jit.h>
 #include <farcall/trace/placement.h>
 
+#include "arrays.h"
+
 namespace farcall {
 namespace {
 
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using testing::error_of;
 
 // A mesh of four devices. Sets their number first: other tests may run in the same process.
 Mesh mesh_of(std::initializer_list<MeshAxis> axes) {

@@ -16,12 +16,11 @@ using numpy::Index;
 using numpy::Slice;
 using testing::counting;
 using ::testing::ElementsAre;
+using testing::kInf;
+using testing::kNaN;
 using testing::shape;
 using testing::values;
 using Sizes = std::vector<int64_t>;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // ---- broadcasting ----
 

@@ -32,9 +32,9 @@ namespace {
 using ::testing::AllOf;
 using testing::error_of;
 using ::testing::HasSubstr;
+using testing::kVector;
 using ::testing::Not;
 
-const ShapeDtype kVector(DType::kFloat32, {3});
 const Array kX = Array::of<float>({1, 2, 3});
 
 std::string line(int offset, CallSite where = CallSite::current()) {

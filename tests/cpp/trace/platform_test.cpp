@@ -15,9 +15,8 @@ namespace farcall {
 namespace {
 
 using testing::error_of;
+using testing::kScalar;
 using testing::values;
-
-const ShapeDtype kScalar(DType::kFloat32, {});
 
 // Adds a number to its operand, and records that this branch was called.
 FlatFunction adding(float number, std::vector<float>* called = nullptr) {

@@ -18,9 +18,9 @@ namespace {
 using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
+using testing::kVector;
 using testing::values;
 
-const ShapeDtype kVector(DType::kFloat32, {3});
 using Arrays = std::vector<Array>;
 
 ProgramPtr record_one(const std::function<Array(const Array&)>& f, std::string name = {}) {

@@ -20,7 +20,7 @@ using testing::values;
 using Arrays = std::vector<Array>;
 
 // The gradient of the sum of the results.
-Arrays gradient(const FlatFunction& function, const Arrays& inputs) {
+Arrays gradient_of_sum(const FlatFunction& function, const Arrays& inputs) {
   const Linearized linearized = linearize(function, inputs, std::vector<bool>(inputs.size(), true));
   Arrays ones;
   for (const Array& output : linearized.outputs) {
@@ -45,7 +45,7 @@ TEST(RuleCorners, EqualOperandsOfMaxAndMinShareTheDerivative) {
   const Array x = Array::of<double>({1, 2, 3}), y = Array::of<double>({1, 3, 2});
   for (const auto& [function, wanted] :
        {std::pair(flat(lax::max), 0.0), std::pair(flat(lax::min), 1.0)}) {
-    const Arrays found = gradient(function, {x, y});
+    const Arrays found = gradient_of_sum(function, {x, y});
     EXPECT_THAT(values<double>(found[0]), ElementsAre(0.5, wanted, 1 - wanted));
     EXPECT_THAT(values<double>(found[1]), ElementsAre(0.5, 1 - wanted, wanted));
   }
@@ -53,34 +53,35 @@ TEST(RuleCorners, EqualOperandsOfMaxAndMinShareTheDerivative) {
 
 TEST(RuleCorners, EqualExtremesShareTheDerivative) {
   const auto max = flat([](const Array& x) { return lax::reduce_max(x, Shape{0}); });
-  EXPECT_THAT(values<double>(gradient(max, {Array::of<double>({4, 1, 4, 4, 2})})[0]),
+  EXPECT_THAT(values<double>(gradient_of_sum(max, {Array::of<double>({4, 1, 4, 4, 2})})[0]),
               ElementsAre(1.0 / 3, 0, 1.0 / 3, 1.0 / 3, 0));
   const auto min = flat([](const Array& x) { return lax::reduce_min(x, Shape{0}); });
-  EXPECT_THAT(values<double>(gradient(min, {Array::of<double>({1, 1, 4})})[0]),
+  EXPECT_THAT(values<double>(gradient_of_sum(min, {Array::of<double>({1, 1, 4})})[0]),
               ElementsAre(0.5, 0.5, 0));
 }
 
 TEST(RuleCorners, ProductsWithZerosHaveTheirDerivatives) {
   const auto product = flat([](const Array& x) { return lax::reduce_prod(x, Shape{0}); });
-  EXPECT_THAT(values<double>(gradient(product, {Array::of<double>({2, 0, 3})})[0]),
+  EXPECT_THAT(values<double>(gradient_of_sum(product, {Array::of<double>({2, 0, 3})})[0]),
               ElementsAre(0, 6, 0));
-  EXPECT_THAT(values<double>(gradient(product, {Array::of<double>({0, 0, 3})})[0]),
+  EXPECT_THAT(values<double>(gradient_of_sum(product, {Array::of<double>({0, 0, 3})})[0]),
               ElementsAre(0, 0, 0));
-  EXPECT_THAT(values<double>(gradient(product, {Array::of<double>({5})})[0]), ElementsAre(1));
+  EXPECT_THAT(values<double>(gradient_of_sum(product, {Array::of<double>({5})})[0]),
+              ElementsAre(1));
 }
 
 TEST(RuleCorners, DerivativesAtZero) {
   const Array zero = Array::of<double>({0});
-  EXPECT_THAT(values<double>(gradient(flat(lax::abs), {zero})[0]), ElementsAre(1));
+  EXPECT_THAT(values<double>(gradient_of_sum(flat(lax::abs), {zero})[0]), ElementsAre(1));
   const auto zeroth = flat([](const Array& x) { return lax::integer_pow(x, 0); });
-  EXPECT_TRUE(gradient(zeroth, {zero})[0].is_null());
+  EXPECT_TRUE(gradient_of_sum(zeroth, {zero})[0].is_null());
   const auto first = flat([](const Array& x) { return lax::integer_pow(x, 1); });
-  EXPECT_THAT(values<double>(gradient(first, {zero})[0]), ElementsAre(1));
+  EXPECT_THAT(values<double>(gradient_of_sum(first, {zero})[0]), ElementsAre(1));
   // 0^y does not depend on y for positive y.
-  EXPECT_THAT(values<double>(gradient(flat(lax::pow), {zero, Array::of<double>({2})})[1]),
+  EXPECT_THAT(values<double>(gradient_of_sum(flat(lax::pow), {zero, Array::of<double>({2})})[1]),
               ElementsAre(0));
   const Array complex_zero = Array::of<std::complex<double>>({{0, 0}});
-  EXPECT_THAT(values<std::complex<double>>(gradient(flat(lax::abs), {complex_zero})[0]),
+  EXPECT_THAT(values<std::complex<double>>(gradient_of_sum(flat(lax::abs), {complex_zero})[0]),
               ElementsAre(std::complex<double>(0, 0)));
 }
 
@@ -91,14 +92,15 @@ TEST(RuleCorners, TheChosenCaseAloneIsDifferentiated) {
     const Array inner = lax::select_n(positive, Arrays{Array::scalar(1.0), x});
     return lax::select_n(positive, Arrays{Array::scalar(0.0), lax::sqrt(inner)});
   });
-  EXPECT_THAT(values<double>(gradient(safe, {Array::of<double>({0, 4})})[0]), ElementsAre(0, 0.25));
+  EXPECT_THAT(values<double>(gradient_of_sum(safe, {Array::of<double>({0, 4})})[0]),
+              ElementsAre(0, 0.25));
 }
 
 TEST(RuleCorners, ClampGivesNothingAtItsBounds) {
   const FlatFunction clamp = [](std::span<const Array> x) -> Arrays {
     return {lax::clamp(x[0], x[1], x[2])};
   };
-  const Arrays found = gradient(
+  const Arrays found = gradient_of_sum(
       clamp, {Array::scalar(0.0), Array::of<double>({-1, 0, 0.5, 1, 2}), Array::scalar(1.0)});
   EXPECT_THAT(values<double>(found[1]), ElementsAre(0, 0, 1, 0, 0));
   EXPECT_EQ(found[0].item<double>(), 1);
@@ -107,7 +109,8 @@ TEST(RuleCorners, ClampGivesNothingAtItsBounds) {
 
 TEST(RuleCorners, StopGradientIsAConstantToDerivatives) {
   const auto function = flat([](const Array& x) { return lax::mul(lax::stop_gradient(x), x); });
-  EXPECT_THAT(values<double>(gradient(function, {Array::of<double>({3})})[0]), ElementsAre(3));
+  EXPECT_THAT(values<double>(gradient_of_sum(function, {Array::of<double>({3})})[0]),
+              ElementsAre(3));
   const Array number = Array::scalar(3);
   EXPECT_EQ(&lax::stop_gradient(number).node(), &number.node());
 }
@@ -120,7 +123,7 @@ TEST(RuleCorners, TangentsAreStronglyTyped) {
     const JvpResults found = jvp(function, Arrays{weak}, Arrays{Array::scalar(1.0f)});
     EXPECT_TRUE(found.primals[0].type().weak_type());
     EXPECT_EQ(found.tangents[0].type(), ShapeDtype(DType::kFloat32, {}));
-    EXPECT_EQ(gradient(function, {weak})[0].type(), ShapeDtype(DType::kFloat32, {}));
+    EXPECT_EQ(gradient_of_sum(function, {weak})[0].type(), ShapeDtype(DType::kFloat32, {}));
   }
 }
 
@@ -130,7 +133,7 @@ TEST(RuleCorners, NarrowFloatsKeepTheirDtype) {
     for (const auto& function :
          {flat(lax::sqrt), flat(lax::logistic), flat(lax::erf),
           flat([](const Array& v) { return lax::reduce_max(v, Shape{0}); })}) {
-      const Array found = gradient(function, {x})[0];
+      const Array found = gradient_of_sum(function, {x})[0];
       EXPECT_EQ(found.type(), x.type());
       EXPECT_THAT(values<float>(lax::convert_element_type(found, DType::kFloat32)),
                   ::testing::Each(::testing::Truly([](float v) { return std::isfinite(v); })));
@@ -154,7 +157,7 @@ TEST(RuleCorners, RecordedDerivativesHoldConstantsAsLiterals) {
 
 TEST(RuleCorners, MaximaOfNanHaveNoNumberAsDerivative) {
   const auto max = flat([](const Array& x) { return lax::reduce_max(x, Shape{0}); });
-  const Array found = gradient(max, {Array::of<double>({1, std::nan("")})})[0];
+  const Array found = gradient_of_sum(max, {Array::of<double>({1, std::nan("")})})[0];
   EXPECT_THAT(values<double>(found), ElementsAre(IsNan(), IsNan()));
 }
 
@@ -196,12 +199,12 @@ TEST(RuleCorners, ProductsOfTwoLinearOperandsAreRefused) {
 }
 
 TEST(RuleCorners, PolygammaHasNoDerivativeByItsOrder) {
-  EXPECT_EQ(
-      testing::error_of(ErrorCode::kUnimplemented,
-                        [] {
-                          gradient(flat(lax::polygamma), {Array::scalar(1.0), Array::scalar(2.0)});
-                        }),
-      "polygamma: has no derivative with respect to its order m");
+  EXPECT_EQ(testing::error_of(
+                ErrorCode::kUnimplemented,
+                [] {
+                  gradient_of_sum(flat(lax::polygamma), {Array::scalar(1.0), Array::scalar(2.0)});
+                }),
+            "polygamma: has no derivative with respect to its order m");
 }
 
 TEST(RuleCorners, SqueezeRefusesDimensionsThatAreLonger) {

@@ -9,10 +9,12 @@
 #include <farcall/core/error.h>
 #include <farcall/ops/numpy.h>
 
+#include "arrays.h"
+
 namespace farcall {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using testing::kInf;
 
 TEST(ScalarOf, IsExactInTheDtypeThatWasAskedFor) {
   EXPECT_EQ(scalar_of(int64_t{-128}, DType::kInt8).item<int8_t>(), -128);
@@ -29,7 +31,7 @@ TEST(ScalarOf, RaisesForWhatTheDtypeDoesNotHave) {
   EXPECT_THROW(scalar_of(int64_t{-1}, DType::kUInt64), OverflowError);
   EXPECT_THROW(scalar_of(int64_t{8}, DType::kInt4), OverflowError);
   EXPECT_THROW(scalar_of(1e30, DType::kInt64), OverflowError);
-  EXPECT_THROW(scalar_of(kInfinity, DType::kInt32), OverflowError);
+  EXPECT_THROW(scalar_of(kInf, DType::kInt32), OverflowError);
   EXPECT_THROW(scalar_of(std::complex<double>(1, 2), DType::kFloat32), TypeError);
   try {
     scalar_of(std::nan(""), DType::kInt32);

@@ -20,10 +20,9 @@ namespace {
 using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
+using testing::kInf;
+using testing::kNaN;
 using testing::values;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Array f64(double value) { return Array::scalar(value); }
 
