@@ -16,7 +16,8 @@ debian_build=(build-essential cmake git ninja-build pkg-config python3 python3-d
 debian_test=(gfortran libbenchmark-dev libgmock-dev libgtest-dev libopenmpi-dev openmpi-bin)
 debian_torch=(python3-torch) # 0.6 GB; from PyPI it would be more than 2 GB
 debian_docs=(doxygen)
-debian_dev=(clang clang-tidy libclang-rt-dev shellcheck)
+debian_sanitizers=(clang libclang-rt-dev)
+debian_dev=(clang-tidy shellcheck)
 
 die() {
   printf '%s: %s\n' "$(basename "$0")" "$*" >&2

@@ -56,7 +56,7 @@ CheckSpec completed(const CallOptions& options, const std::string& library,
   }
   if (variants.empty()) throw *first_failure;
   // Prefers variants whose operands use all letters that have given sizes.
-  std::ranges::stable_partition(variants, [](const CheckSpec& variant) {
+  std::stable_partition(variants.begin(), variants.end(), [](const CheckSpec& variant) {
     const auto letters = tools::letters_of(variant);
     return std::ranges::all_of(variant.sizes, [&](const auto& given) {
       return std::ranges::count(letters, given.first) > 0;

@@ -13,8 +13,8 @@
 #include <new>
 #include <vector>
 
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
+#if __has_include(<sanitizer/asan_interface.h>)
+#include <sanitizer/asan_interface.h>  // its macros do nothing without the sanitizer
 #else
 #define ASAN_POISON_MEMORY_REGION(address, size) static_cast<void>(0)
 #define ASAN_UNPOISON_MEMORY_REGION(address, size) static_cast<void>(0)

@@ -93,7 +93,7 @@ TEST(StructuralKernels, BroadcastInDim) {
       const TestArray x = counted(dtype, from);
       const auto params = make_params(BroadcastInDimParams{to, dimensions});
       expect_moved(run_kernel("broadcast_in_dim", {x}, {dtype, to}, params), x,
-                   [&](std::span<const int64_t> index) {
+                   [&, &from = from, &dimensions = dimensions](std::span<const int64_t> index) {
                      Indices source(from.size());
                      for (size_t i = 0; i < from.size(); ++i) {
                        source[i] = from[i] == 1 ? 0 : index[dimensions[i]];

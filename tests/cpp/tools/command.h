@@ -9,7 +9,7 @@
 #include "tools/child.h"
 
 // Sanitizers replace malloc and catch signals, as the check itself does.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef FARCALL_HAS_SANITIZER
 #define SKIP_WITH_A_SANITIZER() GTEST_SKIP() << "the build has a sanitizer"
 #else
 #define SKIP_WITH_A_SANITIZER() static_assert(true)

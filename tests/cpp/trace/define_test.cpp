@@ -129,9 +129,10 @@ TEST(Define, ShardingRulesAreReadAndChecked) {
       parts.check(std::array{whole, c}, std::array{ShapeDtype(DType::kFloat32, result)});
     });
   };
-  EXPECT_EQ(check({3, 2, 3}),
-            "sharding rule \"...2 (a b), c -> ...2 a b\": (a b) is 8 in operand 0, and its factors "
-            "make 6");
+  EXPECT_EQ(
+      check({3, 2, 3}),
+      "sharding rule \"...2 (a b), c -> ...2 a b\": the dimension (a b) has size 8 in operand 0, "
+      "but the product of its factors is 6");
   EXPECT_EQ(
       check({4, 2, 4}),
       "sharding rule \"...2 (a b), c -> ...2 a b\": \"...2\" stands for [3] and, in result 0, "
