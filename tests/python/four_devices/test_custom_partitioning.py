@@ -371,7 +371,7 @@ def test_partitions_that_do_not_fit(partition: Any, error: type[Exception], text
         (
             {"sharding_rule": "n -> n", "reduction_factors": ("m",)},
             ValueError,
-            "reduction_factors has m",
+            "reduction_factors names the factor m",
         ),
         (
             {
@@ -380,7 +380,7 @@ def test_partitions_that_do_not_fit(partition: Any, error: type[Exception], text
                 "permutation_factors": ("n",),
             },
             ValueError,
-            "n is in reduction_factors and in permutation_factors",
+            "the factor n is both in reduction_factors and in permutation_factors",
         ),
         ({"sharding_rule": 3}, TypeError, "expected a string, an SdyShardingRule"),
         ({"m": 3}, ValueError, "for a rule that is text"),
