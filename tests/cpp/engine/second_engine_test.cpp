@@ -97,6 +97,7 @@ TEST(SecondEngine, EveryPrimitiveGivesTheBitsOfTheNativeEngine) {
 }
 
 TEST(SecondEngine, ItsDevicesAreFoundByNameAndPlatform) {
+  testing::stepwise_engine();  // registers it
   EXPECT_EQ(&find_engine("stepwise"), &testing::stepwise_engine());
   EXPECT_THAT(find_devices("stepwise"), ElementsAre(&device(0), &device(1)));
   EXPECT_THAT(find_devices("native"), ElementsAre(&host_device()));

@@ -38,8 +38,14 @@ HWY_INLINE V<D> pow_in_double(D d, V<D> x, V<D> y) {
 
 HWY_INLINE auto rounded_to_float(V<hn::ScalableTag<double>> x) {
   const hn::Rebind<float, hn::ScalableTag<double>> narrow;
-#if HWY_TARGET == HWY_SCALAR
-  return hn::Set(narrow, static_cast<float>(hn::GetLane(x)));  // its DemoteTo fails for infinity
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  // Their DemoteTo gives the largest number for infinity.
+  const hn::ScalableTag<double> d;
+  alignas(16) double wide[hn::MaxLanes(hn::ScalableTag<double>())];
+  alignas(16) float rounded[hn::MaxLanes(hn::ScalableTag<double>())];
+  hn::Store(x, d, wide);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) rounded[i] = static_cast<float>(wide[i]);
+  return hn::Load(narrow, rounded);
 #else
   return hn::DemoteTo(narrow, x);
 #endif
