@@ -45,7 +45,11 @@ int exit_code(const std::vector<tools::BenchReport>& reports) {
       has_run |= test.refusal.empty();
       if (test.num_wrong > 0) return tools::kFindings;
     }
-    if (!report.failure.empty() || !has_run) code = tools::kCouldNotRun;
+    if (report.is_timed_out) {
+      code = tools::kTimeLimit;
+    } else if (!report.failure.empty() || !has_run) {
+      code = tools::kCouldNotRun;
+    }
   }
   return code;
 }

@@ -33,14 +33,7 @@ int run(const InspectArguments& options) {
     target = target.substr(0, colon);
   }
   if (!options.runtime.empty()) how.runtime = parse_version(options.runtime);
-  tools::Json inspection;
-  try {
-    inspection = tools::inspect(target, how);
-  } catch (const tools::Failure& failure) {
-    if (options.is_json)
-      fmt::print("{}\n", tools::Json({{"library", target}, {"error", failure.what()}}).dump(2));
-    throw;
-  }
+  const tools::Json inspection = tools::inspect(target, how);
   if (options.is_json) {
     fmt::print("{}\n", inspection.dump(2));
   } else {

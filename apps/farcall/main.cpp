@@ -9,6 +9,7 @@
 #include <farcall/version.h>
 
 #include "farcall/commands.h"
+#include "farcall/report_failure.h"
 #include "tools/failure.h"
 #include "tools/terminal.h"
 
@@ -47,13 +48,12 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? tools::kFine : tools::kUsage;
   }
+  const CLI::App& subcommand = *app.get_subcommands().front();
   try {
-    return actions.at(app.get_subcommands().front()->get_name())();
+    return actions.at(subcommand.get_name())();
   } catch (const tools::Failure& failure) {
-    fmt::print(stderr, "farcall: {}\n", failure.what());
-    return failure.code();
+    return command::report_failure(subcommand, failure.what(), failure.code());
   } catch (const std::exception& error) {
-    fmt::print(stderr, "farcall: {}\n", error.what());
-    return tools::kCouldNotRun;
+    return command::report_failure(subcommand, error.what(), tools::kCouldNotRun);
   }
 }

@@ -17,6 +17,7 @@
 #include <farcall/program/profile.h>
 #include <farcall/trace/jit.h>
 
+#include "farcall/report_failure.h"
 #include "farcall/run_options.h"
 #include "farcall_run/job.h"
 #include "farcall_run/npy.h"
@@ -118,8 +119,7 @@ int trace(const command::RunOptions& options) {
 }
 
 // An error that the checks of a call report counts as a finding; other errors of handlers do not.
-int failed(const FfiError& error) {
-  fmt::print(stderr, "farcall: {}\n", error.what());
+int code_of(const FfiError& error) {
   return error.detail().starts_with("check_foreign_calls: ") ? tools::kFindings
                                                              : tools::kCouldNotRun;
 }
@@ -141,17 +141,16 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? tools::kFine : tools::kUsage;
   }
+  const CLI::App& subcommand = *app.get_subcommands().front();
   try {
     limit_time(options.timeout);
     if (options.is_checked) set_flag(Flag::kCheckForeignCalls, 1);
     return run_command->parsed() ? run(options) : trace(options);
   } catch (const tools::Failure& failure) {
-    fmt::print(stderr, "farcall: {}\n", failure.what());
-    return failure.code();
+    return command::report_failure(subcommand, failure.what(), failure.code());
   } catch (const FfiError& error) {
-    return failed(error);
+    return command::report_failure(subcommand, error.what(), code_of(error));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "farcall: {}\n", error.what());
-    return tools::kCouldNotRun;
+    return command::report_failure(subcommand, error.what(), tools::kCouldNotRun);
   }
 }

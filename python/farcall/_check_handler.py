@@ -74,6 +74,8 @@ def check_handler(
         report: dict[str, Any] = json.loads(run.stdout)
     except json.JSONDecodeError:
         raise ValueError(f"check_handler: {run.stderr.strip()}") from None
+    if "error" in report:
+        raise ValueError(f"check_handler: {report['error']}")
     if report["verdict"] == "could-not-run":
         raise ValueError(f"check_handler: {report['handler']} could not be run: {report['reason']}")
     if report["findings"]:

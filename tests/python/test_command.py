@@ -196,3 +196,19 @@ def test_times_are_drawn(library: str, tmp_path: Path, suffix: str) -> None:
     assert "N=256" in result.stdout
     start = {"svg": b"<?xml", "png": b"\x89PNG"}[suffix]
     assert picture.read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize("subcommand", ["inspect", "check", "bench", "run", "trace"])
+def test_with_json_a_failure_is_json_too(subcommand: str) -> None:
+    done = run(subcommand, "none.so", "--json")
+    assert done.returncode == 3
+    answer = json.loads(done.stdout)
+    assert answer["verdict"] == "could-not-run"
+    assert done.stderr == f"farcall: {answer['error']}\n"
+
+
+def test_bench_ends_with_124_at_its_time_limit(library: str) -> None:
+    limited = ("--timeout", "0.00001", "--no-limits", "--json")
+    done = run("bench", f"{library}:twice", *limited)
+    assert done.returncode == 124
+    assert json.loads(done.stdout)["handlers"][0]["reason"] == "the time limit was reached"

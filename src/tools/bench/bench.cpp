@@ -351,6 +351,7 @@ BenchReport bench_one(const std::vector<CheckSpec>& specs, size_t reference, siz
                             .num_wrong = json["wrong"],
                             .refusal = json["refusal"]});
   }
+  report.is_timed_out = child.is_timed_out;
   if (child.is_timed_out) {
     report.failure = "the time limit was reached";
   } else if (child.signal != 0) {

@@ -44,6 +44,7 @@ struct BenchReport {
   std::string reference;  // the handler that defines right results: the first with such operands
   std::vector<BenchCase> cases;
   std::string failure;  // why it could not be run
+  bool is_timed_out = false;
 };
 
 // Returns one report per handler. Compares handlers that have the same operands. Raises Failure.
