@@ -46,17 +46,6 @@ std::string error_of(ErrorCode code, Body&& body) {
   return "no error was raised";
 }
 
-// The message of the Error that `body` raises, whatever its code.
-template <class Body>
-std::string error_of(Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "no error";
-}
-
 // The message of the TypeError that `body` raises.
 template <class Body>
 std::string refused(Body&& body) {

@@ -12,7 +12,7 @@ namespace farcall {
 namespace {
 
 template <class F>
-std::string message_of(const F& f) {
+std::string floating_point_error_of(const F& f) {
   try {
     f();
   } catch (const FloatingPointError& error) {
@@ -28,7 +28,7 @@ TEST(DebugNans, NamesTheEquationOfACompiledProgram) {
   const Array x = Array::of<float>({1, 3});
   EXPECT_TRUE(std::isnan(f(x).values<float>()[0]));
   const FlagScope scope(Flag::kDebugNans, 1);
-  EXPECT_EQ(message_of([&] { f(x); }),
+  EXPECT_EQ(floating_point_error_of([&] { f(x); }),
             "invalid value (nan) encountered in log: f32[2]. The flag debug_nans makes it an "
             "error");
   EXPECT_EQ(f(Array::of<float>({3, 4})).values<float>()[0], 1);
@@ -45,7 +45,8 @@ TEST(DebugNans, LooksIntoLoops) {
         .carry[0];
   });
   const FlagScope scope(Flag::kDebugNans, 1);
-  EXPECT_NE(message_of([&] { f(xs); }).find("encountered in log: f32[]"), std::string::npos);
+  EXPECT_NE(floating_point_error_of([&] { f(xs); }).find("encountered in log: f32[]"),
+            std::string::npos);
 }
 
 TEST(DebugInfs, IsAFlagOfItsOwn) {
@@ -53,7 +54,9 @@ TEST(DebugInfs, IsAFlagOfItsOwn) {
   const FlagScope nans(Flag::kDebugNans, 1);
   EXPECT_TRUE(std::isinf(numpy::log(zero).item<double>()));
   const FlagScope infinities(Flag::kDebugInfs, 1);
-  EXPECT_NE(message_of([&] { numpy::log(zero); }).find("invalid value (inf) encountered in log"),
+  EXPECT_NE(floating_point_error_of([&] {
+              numpy::log(zero);
+            }).find("invalid value (inf) encountered in log"),
             std::string::npos);
 }
 

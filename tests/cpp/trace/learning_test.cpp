@@ -15,12 +15,10 @@
 #include <farcall/trace/jit.h>
 #include <farcall/trace/vmap.h>
 
-#include "arrays.h"
+#include "array_testing.h"
 
 namespace farcall {
 namespace {
-
-using testing::error_of;
 
 TEST(Segments, RowsAreReducedByTheirIds) {
   const Array data = Array::of<float>({1, 2, 3, 4, 5});
@@ -32,9 +30,9 @@ TEST(Segments, RowsAreReducedByTheirIds) {
   EXPECT_EQ(ops::segment_sum(data, ids, {.num_segments = 3, .bucket_size = 2}).to_string(),
             "[2.0, 0.0, 4.0]");
   EXPECT_EQ(ops::segment_sum(data, ids).size(), 8);
-  EXPECT_NE(error_of([&] { ops::segment_sum(data, data); }).find("must be integers"),
+  EXPECT_NE(message_of([&] { ops::segment_sum(data, data); }).find("must be integers"),
             std::string::npos);
-  EXPECT_NE(error_of([&] {
+  EXPECT_NE(message_of([&] {
               jit([&](const Array& i) { return ops::segment_sum(data, i); })(ids);
             }).find("num_segments must be given"),
             std::string::npos);
@@ -47,7 +45,7 @@ TEST(Attention, OneKeyGivesItsValue) {
   EXPECT_EQ(result.output.values<float>()[5], 6);
   EXPECT_EQ(result.residual.rank(), 3U);
   EXPECT_FLOAT_EQ(result.residual.values<float>()[0], 3 / std::sqrt(3.0f));
-  EXPECT_NE(error_of([&] { nn::dot_product_attention(query, key, query); }).find("value must be"),
+  EXPECT_NE(message_of([&] { nn::dot_product_attention(query, key, query); }).find("value must be"),
             std::string::npos);
 }
 
@@ -68,9 +66,9 @@ TEST(Ravel, ATreeBecomesAVectorAndComesBack) {
   EXPECT_EQ(std::get<1>(back)[0].type(), std::get<1>(tree)[0].type());
   EXPECT_EQ(std::get<1>(back)[0].values<int32_t>()[1], 8);
   const auto& again = unravel;
-  EXPECT_NE(error_of([&] { again(Array::of<float>({1})); }).find("a vector of 4 elements"),
+  EXPECT_NE(message_of([&] { again(Array::of<float>({1})); }).find("a vector of 4 elements"),
             std::string::npos);
-  EXPECT_NE(error_of([&] {
+  EXPECT_NE(message_of([&] {
               again(Array::of<int32_t>({1, 2, 3, 4}));
             }).find("a vector of float32"),
             std::string::npos);

@@ -17,12 +17,10 @@
 #include <farcall/trace/jit.h>
 #include <farcall/trace/placement.h>
 
-#include "arrays.h"
+#include "array_testing.h"
 
 namespace farcall {
 namespace {
-
-using testing::error_of;
 
 // A mesh of four devices. Sets their number first: other tests may run in the same process.
 Mesh mesh_of(std::initializer_list<MeshAxis> axes) {
@@ -37,13 +35,14 @@ TEST(Devices, AreAsManyAsWereAskedFor) {
   const auto devices = default_engine().devices();
   ASSERT_EQ(devices.size(), 4U);
   EXPECT_EQ(devices[3]->to_string(), "cpu:3");
-  EXPECT_NE(error_of([] { set_num_cpu_devices(2); }).find("4 devices already"), std::string::npos);
-  EXPECT_NE(error_of([] { set_num_cpu_devices(65); }).find("from 1 to 64"), std::string::npos);
+  EXPECT_NE(message_of([] { set_num_cpu_devices(2); }).find("4 devices already"),
+            std::string::npos);
+  EXPECT_NE(message_of([] { set_num_cpu_devices(65); }).find("from 1 to 64"), std::string::npos);
   const Array x = device_put(rows(), *devices[2]);
   const Array y = jit([](const Array& a) { return a * a; })(x);
   EXPECT_EQ(&device_of(y), devices[2]);
   EXPECT_EQ(devices[2]->memory()->bytes_in_use, 64);
-  EXPECT_NE(error_of([&] {
+  EXPECT_NE(message_of([&] {
               return x + device_put(rows(), *devices[1]);
             }).find("operand 0 to cpu:2, operand 1 to cpu:1"),
             std::string::npos);
@@ -68,19 +67,19 @@ TEST(Sharding, CutsAndPutsTogether) {
 TEST(Sharding, RefusesWhatDoesNotFit) {
   const Mesh mesh = mesh_of({{"x", 4}});
   const auto put = [&](const Array& x, PartitionSpec spec) {
-    return error_of([&] { device_put(x, NamedSharding{mesh, std::move(spec)}); });
+    return message_of([&] { device_put(x, NamedSharding{mesh, std::move(spec)}); });
   };
   EXPECT_NE(put(rows(), {{}, {"x"}}).find("must be a multiple of 4"), std::string::npos);
   EXPECT_NE(put(rows(), {{}, {}, {"x"}}).find("3 entries"), std::string::npos);
   EXPECT_NE(put(rows(), {{"z"}}).find("names axis \"z\""), std::string::npos);
   EXPECT_NE(put(rows(), {{"x"}, {"x"}}).find("names axis \"x\" twice"), std::string::npos);
   const auto make = [](std::vector<MeshAxis> axes) {
-    return error_of([&] { Mesh(std::move(axes), {&host_device()}); });
+    return message_of([&] { Mesh(std::move(axes), {&host_device()}); });
   };
   EXPECT_NE(make({{"x", 1}, {"x", 1}}).find("named twice"), std::string::npos);
   EXPECT_NE(make({{"x", 2}}).find("2 places, got 1 devices"), std::string::npos);
   EXPECT_NE(make({{"x", 0}}).find("1 or more"), std::string::npos);
-  EXPECT_NE(error_of([] { Mesh{{"x", 128}}; }).find("needs 128 devices"), std::string::npos);
+  EXPECT_NE(message_of([] { Mesh{{"x", 128}}; }).find("needs 128 devices"), std::string::npos);
 }
 
 TEST(ShardMap, RunsOnEveryDevice) {
@@ -104,7 +103,7 @@ TEST(ShardMap, RefusesWhatDoesNotFit) {
   const Mesh mesh = mesh_of({{"x", 4}});
   const auto identity = [](const Array& y) { return y; };
   const auto call = [&](ShardMapOptions options) {
-    return error_of([&] { shard_map(identity, options)(rows()); });
+    return message_of([&] { shard_map(identity, options)(rows()); });
   };
   EXPECT_NE(call({.mesh = mesh, .in_specs = {{{"z"}}}}).find("names axis \"z\""),
             std::string::npos);
@@ -145,7 +144,7 @@ TEST(Jit, PlacesArgumentsAndResults) {
             (rows() * 2 + 1).to_string());
 
   const auto call = [&](JitOptions options) {
-    return error_of([&] { jit(add, std::move(options))(rows(), rows()); });
+    return message_of([&] { jit(add, std::move(options))(rows(), rows()); });
   };
   EXPECT_NE(call({.in_shardings = {by_rows, by_rows, by_rows}})
                 .find("jit: in_shardings has 3 shardings for 2 arrays; give one for each"),
@@ -196,7 +195,7 @@ TEST(CustomPartitioning, RunsItsFunctionOnShards) {
             std::string::npos);
   EXPECT_TRUE(jit(summed).lower(rows()).compile().divided().calls.empty());
 
-  EXPECT_NE(error_of([] {
+  EXPECT_NE(message_of([] {
               custom_partitioning([](const Array& x) { return x; }, {.name = "f"});
             }).find("custom_partitioning(f): partition is missing"),
             std::string::npos);
@@ -209,7 +208,7 @@ TEST(CustomPartitioning, RunsItsFunctionOnShards) {
                                      {{{"x"}}, {}},
                                      {{}}};
                            }});
-  EXPECT_NE(error_of([&] { jit(wrong)(spread); })
+  EXPECT_NE(message_of([&] { jit(wrong)(spread); })
                 .find("custom_partitioning(g): partition returned 2 specs, expected one for each "
                       "of the 1 operands"),
             std::string::npos);
@@ -229,11 +228,11 @@ TEST(ClosureConvert, ChecksItsArguments) {
   const auto [converted, hoisted] = closure_convert(
       [](const std::vector<Array>& xs) { return xs[0]; }, std::vector<Array>{Array(1.0f)});
   const auto& function = converted;
-  EXPECT_NE(error_of([&] {
+  EXPECT_NE(message_of([&] {
               function({}, std::vector<Array>{Array(1.0f), Array(2.0f)});
             }).find("recorded for arguments of structure"),
             std::string::npos);
-  EXPECT_NE(error_of([&] {
+  EXPECT_NE(message_of([&] {
               function({{Array(1.0f)}}, std::vector<Array>{Array(1.0f)});
             }).find("takes 0 hoisted arrays, got 1"),
             std::string::npos);
