@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.abc
-import importlib.util
-import pkgutil
 import sys
 import types
 from typing import Any
@@ -39,7 +35,7 @@ class StandIn(types.ModuleType):
         return sorted({*super().__dir__(), *dir(farcall)})
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder:
     """Reports missing modules of JAX; the existing ones are already in sys.modules."""
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
@@ -61,6 +57,10 @@ def _export_module() -> types.ModuleType:
 
 
 def _modules() -> dict[str, types.ModuleType]:
+    # Imported here because they are slow.
+    import importlib.util
+    import pkgutil
+
     root = StandIn("jax", farcall.__doc__)
     version: Any = types.ModuleType("jax.version")
     numbers = tuple(int(part) for part in JAX_VERSION.split("."))

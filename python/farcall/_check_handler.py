@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,6 +62,10 @@ def check_handler(
         "range": ranges,
         "reference": () if reference is None else (reference,),
     }
+    # Imported here because they are slow.
+    import json
+    import subprocess
+
     command = [command_path(), "check", handler, "--json", "--seed", str(seed)]
     command += ["--timeout", str(timeout)]
     for name, values in options.items():

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 import operator
 import os
 import threading
@@ -276,6 +275,8 @@ def _flag_named(name: Any) -> Flag:
     flag = FLAGS.get(name.removeprefix("jax_")) if isinstance(name, str) else None
     if flag is not None:
         return flag
+    import difflib  # imported here because it is slow
+
     near = difflib.get_close_matches(str(name).removeprefix("jax_"), FLAGS, n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise AttributeError(f"farcall.config has no flag {name!r}{hint}")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
 import sys
-from pathlib import Path
 
 from farcall import _core
 from farcall._devices import devices
 
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = os.path.dirname(os.path.realpath(__file__))
 # Packages whose versions matter in problem reports.
 _PEERS = ("numpy", "ml_dtypes", "jax", "jaxlib", "torch", "scipy")
 
@@ -20,17 +18,17 @@ __version_info__: tuple[int, ...] = tuple(int(part) for part in _core.__version_
 
 def include_dir() -> str:
     """The include folder, with ``farcall/ffi.h`` and ``xla/ffi/api/ffi.h``."""
-    return str(_PACKAGE / "include")
+    return os.path.join(_PACKAGE, "include")
 
 
 def library_dir() -> str:
     """The folder of libfarcall.so."""
-    return str(_PACKAGE)
+    return _PACKAGE
 
 
 def cmake_dir() -> str:
     """The folder of farcallConfig.cmake: the value of farcall_DIR for find_package(farcall)."""
-    return str(_PACKAGE / "lib" / "cmake" / "farcall")
+    return os.path.join(_PACKAGE, "lib", "cmake", "farcall")
 
 
 def linker_flags() -> list[str]:
@@ -46,8 +44,8 @@ def command_path() -> str:
     import shutil
     import sysconfig
 
-    own = Path(sysconfig.get_path("scripts")) / "farcall"
-    found = str(own) if own.exists() else shutil.which("farcall")
+    own = os.path.join(sysconfig.get_path("scripts"), "farcall")
+    found = own if os.path.exists(own) else shutil.which("farcall")
     if found is None:
         raise FileNotFoundError("the command farcall is not installed beside this Python")
     return found
@@ -65,6 +63,8 @@ def _peer_versions() -> str:
 
 def environment_lines() -> list[str]:
     """One line per fact: versions, interpreter, machine, devices, folders, FARCALL_ variables."""
+    import platform
+
     libc = " ".join(platform.libc_ver()).strip() or "unknown C library"
     variables = sorted(name for name in os.environ if name.startswith("FARCALL_"))
     facts = {
@@ -75,7 +75,7 @@ def environment_lines() -> list[str]:
         "processors": str(len(os.sched_getaffinity(0))),
         "devices": ", ".join(str(device) for device in devices()),
         "headers": include_dir(),
-        "library": str(_PACKAGE / "libfarcall.so"),
+        "library": os.path.join(_PACKAGE, "libfarcall.so"),
         "cmake": cmake_dir(),
         "variables": ", ".join(f"{name}={os.environ[name]}" for name in variables) or "none",
     }

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import pathlib
 import sys
 import warnings
 from collections.abc import Callable
@@ -167,7 +165,8 @@ def load(path: str | os.PathLike[str], strict: bool = True) -> Any:
       path: the file.
       strict: as for deserialize.
     """
-    return deserialize(pathlib.Path(path).read_bytes(), strict)
+    with open(os.fspath(path), "rb") as file:
+        return deserialize(file.read(), strict)
 
 
 def _rebuild(data: bytes) -> _core.Program:
@@ -179,6 +178,8 @@ def _rebuild(data: bytes) -> _core.Program:
 
 
 def _tree_text(tree: Any) -> str:
+    import json  # imported here because it is slow
+
     return json.dumps(_encode(tree.unflatten([_LEAF] * tree.num_leaves)))
 
 
@@ -186,6 +187,8 @@ def _saved_tree(metadata: dict[str, Any], name: str, num_leaves: int) -> Any:
     # Files are untrusted: every defect of a structure raises the same error.
     text = metadata.get(name)
     try:
+        import json
+
         tree = flatten(_decode(json.loads(text)))[1]  # type: ignore[arg-type]
     except (
         ArithmeticError,

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from farcall import _core
-from farcall._checkpoints import load as load
-from farcall._checkpoints import save as save
+from farcall._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from farcall._checkpoints import load as load
+    from farcall._checkpoints import save as save
 
 __all__ = ["initialize", "is_initialized", "load", "save", "shutdown"]
 
-_LIBRARY = Path(__file__).resolve().parent / "libfarcall_mpi.so"
+__getattr__ = lazy_names(globals(), dict.fromkeys(("load", "save"), "farcall._checkpoints"))
+
+_LIBRARY = os.path.join(os.path.dirname(os.path.realpath(__file__)), "libfarcall_mpi.so")
 
 
 def initialize(
@@ -47,7 +53,7 @@ def initialize(
         differs from mpirun's.
     """
     del coordinator_address, local_device_ids
-    _core.distributed.open(str(_LIBRARY), float(timeout), bool(check))
+    _core.distributed.open(_LIBRARY, float(timeout), bool(check))
     atexit.register(_end)
     set_by_mpirun = {
         "num_processes": (num_processes, _core.distributed.process_count()),

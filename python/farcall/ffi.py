@@ -15,10 +15,7 @@ from farcall._define import Definition as Definition
 from farcall._define import define as define
 from farcall._environment import include_dir as include_dir
 from farcall._export_handler import export_handler as export_handler
-from farcall._inline import CompileError as CompileError
-from farcall._inline import HandlerLibrary as HandlerLibrary
-from farcall._inline import load_inline as load_inline
-from farcall._inline import load_library as load_library
+from farcall._lazy import lazy_names
 
 __all__ = [
     "CompileError",
@@ -43,6 +40,18 @@ __all__ = [
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from farcall._inline import CompileError as CompileError
+    from farcall._inline import HandlerLibrary as HandlerLibrary
+    from farcall._inline import load_inline as load_inline
+    from farcall._inline import load_library as load_library
+
+__getattr__ = lazy_names(
+    globals(),
+    dict.fromkeys(
+        ("CompileError", "HandlerLibrary", "load_inline", "load_library"), "farcall._inline"
+    ),
+)
 
 _functions = _core.ffi
 _CtypesFunction: Any = ctypes.CFUNCTYPE(None).__mro__[1]  # the base of every ctypes function

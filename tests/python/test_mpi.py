@@ -16,7 +16,7 @@ import pytest
 from farcall._plugins import find_plugin
 
 FOLDER = Path(__file__).resolve().parent / "several_processes"
-HAS_MPI = shutil.which("mpirun") is not None and fc.distributed._LIBRARY.exists()
+HAS_MPI = shutil.which("mpirun") is not None and os.path.exists(fc.distributed._LIBRARY)
 pytestmark = pytest.mark.skipif(
     not HAS_MPI and os.environ.get("CI") != "true",
     reason="needs mpirun, and farcall built with MPI (Debian: libopenmpi-dev openmpi-bin)",

@@ -121,11 +121,28 @@ void power_of_block(const T* x, int64_t y, T* result) {
   }
 }
 
+// The most frequent exponents, in one pass. The products are those of power_by_squaring.
+template <uint64_t kExponent, class T>
+void small_power(const T* x, int64_t size, T* result) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < size; ++i) {
+    const T square = multiply(x[i], x[i]);
+    if constexpr (kExponent == 2) result[i] = square;
+    if constexpr (kExponent == 3) result[i] = multiply(x[i], square);
+    if constexpr (kExponent == 4) result[i] = multiply(square, square);
+  }
+}
+
 // Each product rounds, so long chains of float products are computed in double.
 template <class T>
 void integer_pow_loop(const void* const* inputs, void* output, int64_t size, int64_t y) {
   const auto* x = static_cast<const T*>(inputs[0]);
   auto* to = static_cast<T*>(output);
+  if constexpr (Float<T>) {
+    if (y == 2) return small_power<2>(x, size, to);
+    if (y == 3) return small_power<3>(x, size, to);
+    if (y == 4) return small_power<4>(x, size, to);
+  }
   const auto run = [&]<class Computed>(Computed) {
     Computed block[kPowerBlock], result[kPowerBlock];
     for (int64_t start = 0; start < size; start += kPowerBlock) {

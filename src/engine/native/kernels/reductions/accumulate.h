@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstdint>
+#include <type_traits>
 
 #include "engine/native/kernels/elementwise/arithmetic.h"
 
@@ -101,6 +102,37 @@ A reduce_lanes(const T* x, int64_t size, A identity) {
   }
   for (; i < size; ++i) result = Op::combine(result, at(i));
   return result;
+}
+
+// The same for the maximum or minimum of floats, with fewer operations: NaNs and the signs of zeros
+// are looked at only if the result is one.
+template <class Op, Float T>
+T extreme_of(const T* x, int64_t size, T identity) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  constexpr bool kIsMax = std::is_same_v<Op, Maximum>;
+  if (size < 4 * kLanes) return reduce_lanes<Op, T>(x, size, identity);
+  // b where they are equal or one is a NaN
+  const auto better = [](T a, T b) { return (kIsMax ? a > b : a < b) ? a : b; };
+  T lanes[kLanes];
+  Bits has_nan[kLanes] = {};
+  std::fill_n(lanes, kLanes, identity);
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= size; i += 4 * kLanes) {
+#pragma GCC unroll 1
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      const T* from = x + i + lane;
+      const T a = from[0], b = from[kLanes], c = from[2 * kLanes], d = from[3 * kLanes];
+      lanes[lane] = better(better(a, b), better(better(c, d), lanes[lane]));
+      has_nan[lane] |= __builtin_isunordered(a, b) ? ~Bits(0) : Bits(0);
+      has_nan[lane] |= __builtin_isunordered(c, d) ? ~Bits(0) : Bits(0);
+    }
+  }
+  Bits any_nan = 0;
+  for (const Bits bits : has_nan) any_nan |= bits;
+  T result = identity;
+  for (const T lane : lanes) result = better(lane, result);
+  if (any_nan != 0 || result == 0) return reduce_lanes<Op, T>(x, size, identity);
+  return Op::combine(result, reduce_lanes<Op, T>(x + i, size - i, identity));
 }
 
 }  // namespace farcall::native

@@ -2,14 +2,14 @@
 // as the extreme.
 #include <algorithm>
 #include <memory>
-#include <numeric>
+#include <type_traits>
 
 #include <farcall/primitives/reduce.h>
 
 #include "engine/native/kernels/elementwise/elementwise.h"
-#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/reductions/accumulate.h"
+#include "engine/native/parallel.h"
 
 namespace farcall::native {
 namespace {
@@ -17,6 +17,8 @@ namespace {
 using Types = std::span<const ShapeDtype>;
 
 constexpr int64_t kColumns = 256;
+// The elements of a tile of whole rows.
+constexpr int64_t kTileElements = 32768;
 
 template <class T, bool is_max>
 bool is_better(T x, T best) {
@@ -25,10 +27,38 @@ bool is_better(T x, T best) {
   return is_beyond;
 }
 
-// NaNs count as equal.
+// The position of the first element for which `is_found` holds; there is one.
+template <class T, class IsFound>
+int64_t first_position(const T* x, int64_t size, IsFound is_found) {
+  // As wide as T, so that the loop is vectorised.
+  using Bits =
+      std::conditional_t<sizeof(T) == 8, uint64_t,
+                         std::conditional_t<sizeof(T) == 4, uint32_t,
+                                            std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>>;
+  int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    Bits is_here = 0;
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      is_here |= is_found(x[i + lane]) ? static_cast<Bits>(~Bits(0)) : Bits(0);
+    }
+    if (is_here) break;
+  }
+  while (!is_found(x[i])) ++i;
+  return i;
+}
 template <class T>
-bool is_same(T x, T y) {
-  return x == y || (x != x && y != y);
+int64_t position_of(const T* x, int64_t size, T value) {
+  if (value != value) return first_position(x, size, [](T element) { return element != element; });
+  return first_position(x, size, [value](T element) { return element == value; });
+}
+
+template <class Op, class T>
+T best_of(const T* x, int64_t size) {
+  if constexpr (Float<T>) {
+    return extreme_of<Op>(x, size, x[0]);
+  } else {
+    return reduce_lanes<Op, T>(x, size, x[0]);
+  }
 }
 
 // Compares the elements of x, whose first index is `start`, with the best so far. At start 0 there
@@ -39,17 +69,11 @@ void scan_run(const void* x, int64_t size, int64_t start, void* best, int64_t* i
   using Op = std::conditional_t<is_max, Maximum, Minimum>;
   const auto* from = static_cast<const T*>(x);
   auto& value = *static_cast<T*>(best);
-  const T found = reduce_lanes<Op, T>(from, size, from[0]);
+  const T found = best_of<Op>(from, size);
   if (start != 0 && !is_better<T, is_max>(found, value)) return;
-  int64_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) {
-    bool is_here = false;
-    for (int64_t lane = 0; lane < kLanes; ++lane) is_here |= is_same(from[i + lane], found);
-    if (is_here) break;
-  }
-  while (!is_same(from[i], found)) ++i;
-  value = from[i];
-  *index = start + i;
+  const int64_t position = position_of(from, size, found);
+  value = from[position];
+  *index = start + position;
 }
 
 // The same for `size` columns, all at index `row`.
@@ -84,43 +108,54 @@ const void* loaded(const ArgPlan& plan, const std::byte* x, Values& block, int64
   return block.bytes;
 }
 
-void run_dense(const ArgPlan& plan, const std::byte* x, std::byte* output) {
+// Rows, one after the other.
+void run_dense(const ArgPlan& plan, const std::byte* operand, std::byte* results) {
   const size_t width = plan.load.source_width;
   const int64_t step = plan.load.is_copy() ? 8 * kBlock : kBlock;
-  Values block;
-  InterruptCounter counter;
-  for (int64_t i = 0; i < plan.outer; ++i) {
-    int64_t index = 0;
-    alignas(8) std::byte best[8];
-    for (int64_t start = 0; start < plan.size; start += step) {
-      const int64_t count = std::min(plan.size - start, step);
-      plan.run(loaded(plan, x, block, count), count, start, best, &index);
-      counter.add(count);
-      x += static_cast<size_t>(count) * width;
-    }
-    plan.store.run(&index, output, 1);
-    output += plan.store.target_width;
-  }
+  const int64_t num_rows = std::max<int64_t>(1, kTileElements / plan.size);
+  run_tiles((plan.outer - 1) / num_rows + 1, num_threads_for_elements(plan.outer * plan.size),
+            [&](Tiles& tiles) {
+              Values block;
+              for (int64_t tile; tiles.next(tile);) {
+                const int64_t end = std::min(plan.outer, (tile + 1) * num_rows);
+                for (int64_t row = tile * num_rows; row < end; ++row) {
+                  const std::byte* x = operand + static_cast<size_t>(row * plan.size) * width;
+                  int64_t index = 0;
+                  alignas(8) std::byte best[8];
+                  for (int64_t start = 0; start < plan.size; start += step) {
+                    const int64_t count = std::min(plan.size - start, step);
+                    plan.run(loaded(plan, x, block, count), count, start, best, &index);
+                    if (!tiles.go_on(count * kStepCost)) return;
+                    x += static_cast<size_t>(count) * width;
+                  }
+                  plan.store.run(&index,
+                                 results + static_cast<size_t>(row) * plan.store.target_width, 1);
+                }
+              }
+            });
 }
 
-void run_columns(const ArgPlan& plan, const std::byte* x, std::byte* output) {
+// Columns, kColumns at a time.
+void run_columns(const ArgPlan& plan, const std::byte* operand, std::byte* results) {
   const size_t width = plan.load.source_width;
-  Values block, best;
-  int64_t index[kColumns];
-  InterruptCounter counter;
-  for (int64_t i = 0; i < plan.outer; ++i) {
-    for (int64_t start = 0; start < plan.inner; start += kColumns) {
-      const int64_t count = std::min(plan.inner - start, kColumns);
-      for (int64_t row = 0; row < plan.size; ++row) {
-        const std::byte* from =
-            x + static_cast<size_t>((i * plan.size + row) * plan.inner + start) * width;
-        plan.row(loaded(plan, from, block, count), count, row, best.bytes, index);
-        counter.add(count);
-      }
-      plan.store.run(index, output, count);
-      output += static_cast<size_t>(count) * plan.store.target_width;
-    }
-  }
+  const int64_t num_parts = (plan.inner - 1) / kColumns + 1;
+  run_tiles(plan.outer * num_parts, num_threads_for_elements(plan.outer * plan.size * plan.inner),
+            [&](Tiles& tiles) {
+              Values block, best;
+              int64_t index[kColumns];
+              for (int64_t tile; tiles.next(tile);) {
+                const int64_t i = tile / num_parts, start = tile % num_parts * kColumns;
+                const int64_t count = std::min(plan.inner - start, kColumns);
+                for (int64_t row = 0; row < plan.size; ++row) {
+                  const auto from = static_cast<size_t>((i * plan.size + row) * plan.inner + start);
+                  plan.row(loaded(plan, operand + from * width, block, count), count, row,
+                           best.bytes, index);
+                  if (!tiles.go_on(count * kStepCost)) return;
+                }
+                const auto to = static_cast<size_t>(i * plan.inner + start);
+                plan.store.run(index, results + to * plan.store.target_width, count);
+              }
+            });
 }
 
 void run_arg_reduce(const KernelCall& call) {

@@ -100,6 +100,9 @@ struct Loops {
       // Summing in double makes the splitting of long runs unnecessary.
       if (size >= kLanes) return sum_floats(x, size, identity);
     }
+    if constexpr (Float<T> && (std::is_same_v<Op, Maximum> || std::is_same_v<Op, Minimum>)) {
+      return extreme_of<Op>(x, size, identity);
+    }
     if (size <= kSequentialElements) return reduce_lanes<Op, A>(x, size, identity);
     A parts[64];
     int depth = 0;

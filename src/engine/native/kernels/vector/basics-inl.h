@@ -24,6 +24,7 @@
 // defined.
 #ifndef FARCALL_VECTORS
 #define FARCALL_VECTORS hwy::HWY_NAMESPACE
+#define FARCALL_HAS_SCALEF (HWY_TARGET == HWY_AVX3)
 #define FARCALL_HAS_FMA (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64)
 #endif
 
@@ -97,9 +98,15 @@ HWY_INLINE V<D> power_of_two(D d, V<D> k) {
   return hn::BitCast(d, hn::ShiftLeft<kMantissaBits<D>>(bits));
 }
 
-// x 2^k, rounded once, including subnormal results.
+// x 2^k for integers k, rounded once, including subnormal results.
 template <class D>
 HWY_INLINE V<D> scale(D d, V<D> x, V<D> k) {
+#if FARCALL_HAS_SCALEF
+  if constexpr (sizeof(V<D>) == sizeof(__m512)) {
+    if constexpr (sizeof(T<D>) == 4) return V<D>{_mm512_scalef_ps(x.raw, k.raw)};
+    if constexpr (sizeof(T<D>) == 8) return V<D>{_mm512_scalef_pd(x.raw, k.raw)};
+  }
+#endif
   const V<D> half =
       hn::Sub(hn::Add(hn::Mul(k, set(d, 0.5)), set(d, kRounder<D>)), set(d, kRounder<D>));
   return hn::Mul(hn::Mul(x, power_of_two(d, half)), power_of_two(d, hn::Sub(k, half)));

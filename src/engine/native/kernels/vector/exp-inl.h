@@ -107,19 +107,15 @@ struct Expm1 {
   }
 };
 
-// With e = e^(-2|x|): (1 - e) / (1 + e), or 1 - 2 e / (1 + e) if the result is large.
+// With e = e^(-2|x|) - 1: -e / (2 + e).
 struct Tanh {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
-    const V<D> doubled = hn::Mul(set(d, -2), hn::Abs(x)), one = set(d, 1);
+    const V<D> doubled = hn::Mul(set(d, -2), hn::Abs(x));
     const ExpArgument<D> a = reduce_exp(d, hn::Max(doubled, set(d, kExpm1Low<D>)));
-    const V<D> power = power_of_two(d, a.k), rest = small_expm1(d, a.r);
-    const V<D> e = fma(d, power, rest, power);
-    const V<D> difference = hn::Sub(hn::Sub(one, power), hn::Mul(power, rest));
-    const auto is_large = hn::Lt(e, set(d, T<D>(1) / 3));
-    const V<D> quotient =
-        hn::Div(hn::IfThenElse(is_large, hn::Add(e, e), difference), hn::Add(one, e));
-    const V<D> value = hn::IfThenElse(is_large, hn::Sub(one, quotient), quotient);
+    const V<D> power = power_of_two(d, a.k);
+    const V<D> e = fma(d, power, small_expm1(d, a.r), hn::Sub(power, set(d, 1)));
+    const V<D> value = hn::Div(e, hn::Add(set(d, 2), e));
     return hn::IfThenElse(hn::IsNaN(x), x, hn::CopySign(value, x));
   }
 };

@@ -1,0 +1,52 @@
+"""Extremes of floats: zeros of both signs, NaNs and infinities in rows of every length."""
+
+from __future__ import annotations
+
+import farcall.numpy as fnp
+import numpy as np
+import pytest
+
+SIZES = (1, 63, 64, 255, 256, 257, 511, 1000, 5000)
+PLACED = {
+    "random": [],
+    "a NaN": [np.nan],
+    "infinities": [np.inf, -np.inf],
+    "zeros of both signs": [-0.0, 0.0],
+    "a negative zero": [-0.0],
+}
+
+
+def rows(size: int, placed: str) -> np.ndarray:
+    random = np.random.default_rng(size)
+    x = -np.abs(random.normal(size=(3, size)))
+    if placed == "random":
+        return random.normal(size=(3, size))
+    for value in PLACED[placed]:
+        x[:, random.integers(size)] = value
+    return x
+
+
+@pytest.mark.parametrize("placed", PLACED)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_extremes_and_their_positions_are_those_of_numpy(dtype: str, placed: str) -> None:
+    for size in SIZES:
+        for sign in (1, -1):
+            x = fnp.asarray(sign * rows(size, placed)).astype(dtype)
+            y = np.asarray(x).astype(np.float64)
+            for axis in (0, 1, None):
+                for name in ("max", "min", "argmax", "argmin"):
+                    np.testing.assert_array_equal(
+                        np.asarray(getattr(fnp, name)(x, axis)).astype(np.float64),
+                        getattr(np, name)(y, axis),
+                        f"{name} of {size} numbers along {axis}",
+                    )
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_positive_zero_is_above_negative_zero(size: int) -> None:
+    x = np.full(size, -0.0, np.float32)
+    assert np.signbit(fnp.max(x))
+    assert np.signbit(fnp.min(x))
+    x[size // 2] = 0.0
+    assert not np.signbit(fnp.max(x))
+    assert np.signbit(fnp.min(x)) == (size > 1)
