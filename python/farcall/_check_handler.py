@@ -22,7 +22,7 @@ def check_handler(
     reference: str | None = None,
     seed: int = 0,
     timeout: float = 120,
-) -> dict[str, Any]:
+) -> Any:
     """Tests a handler with many calls in a separate process, and raises an error.
 
     The strings are those of the command ``farcall check``: ``args=["f32[N,64]"]``,
@@ -30,7 +30,7 @@ def check_handler(
 
     Args:
       handler: ``"library.so:symbol"``, or ``"module:name"`` of a Python module that provides
-        capsules.
+        capsules. Without a symbol, all handlers of the library or module are tested.
       args, rets: operands; letters stand for sizes, which are varied. Default: the handler's own
         signature, if it has one.
       attrs: attributes, each ``"name:type=value"``.
@@ -44,7 +44,7 @@ def check_handler(
       timeout: the time limit of the whole check, in seconds.
 
     Returns:
-      The report of the command.
+      The report of the command, a dict; a list of them if several handlers are tested.
 
     Raises:
       AssertionError: with the findings.
@@ -73,17 +73,21 @@ def check_handler(
             command += [f"--{name}", value]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
-        report: dict[str, Any] = json.loads(run.stdout)
+        report = json.loads(run.stdout)
     except json.JSONDecodeError:
         raise ValueError(f"check_handler: {run.stderr.strip()}") from None
-    if "error" in report:
-        raise ValueError(f"check_handler: {report['error']}")
-    if report["verdict"] == "could-not-run":
-        raise ValueError(f"check_handler: {report['handler']} could not be run: {report['reason']}")
-    if report["findings"]:
-        lines = [
+    findings = []
+    for one in report if isinstance(report, list) else [report]:
+        if "error" in one:
+            raise ValueError(f"check_handler: {one['error']}")
+        if one["verdict"] == "could-not-run":
+            raise ValueError(f"check_handler: {one['handler']} could not be run: {one['reason']}")
+        if one["findings"]:
+            findings.append(f"check_handler: {one['handler']}")
+        findings += [
             f"{found['kind']}: {found['message']}\n  again: {found['command']}"
-            for found in report["findings"]
+            for found in one["findings"]
         ]
-        raise AssertionError(f"check_handler: {report['handler']}\n" + "\n".join(lines))
+    if findings:
+        raise AssertionError("\n".join(findings))
     return report

@@ -62,28 +62,6 @@ Array wanted(const Array& x, std::optional<DType> dtype) {
   return dtype ? lax::convert_element_type(x, *dtype) : x;
 }
 
-// Like JAX's conv_shape_tuple: does not compare the feature sizes.
-Shape conv_shape(const Sizes& lhs, const Sizes& rhs, const lax::ConvSpecs& specs,
-                 const Sizes& strides, const AnyPadding& padding, int64_t batch_groups) {
-  ConvParams params = conv_params(lhs.size(), {strides, {}, {}}, specs);
-  params.batch_group_count = batch_groups;
-  Sizes known = lhs;
-  if (lhs.size() == rhs.size() && lhs.size() >= 2) {
-    known.at(specs.lhs.at(1)) = rhs.at(specs.rhs.at(1));
-  }
-  if (const auto* kind = std::get_if<lax::PaddingKind>(&padding)) {
-    Sizes sizes, windows;
-    for (size_t i = 2; i < lhs.size(); ++i) {
-      sizes.push_back(lhs.at(specs.lhs.at(i)));
-      windows.push_back(rhs.at(specs.rhs.at(i)));
-    }
-    params.padding = lax::padding_for(*kind, sizes, windows, strides);
-  } else {
-    params.padding = std::get<Padding>(padding);
-  }
-  return lax::conv_general_dilated_shape(known, rhs, std::move(params));
-}
-
 }  // namespace
 
 void bind_convolutions(nb::module_& module) {
@@ -163,7 +141,13 @@ void bind_convolutions(nb::module_& module) {
       module, "_conv_shape",
       [](const Sizes& lhs, const Sizes& rhs, const lax::ConvSpecs& specs, const Sizes& strides,
          const AnyPadding& padding, int64_t batch_groups) {
-        return nb::tuple(nb::cast(conv_shape(lhs, rhs, specs, strides, padding, batch_groups)));
+        ConvParams params = conv_params(lhs.size(), {strides, {}, {}}, specs);
+        params.batch_group_count = batch_groups;
+        if (const auto* kind = std::get_if<lax::PaddingKind>(&padding)) {
+          return nb::tuple(nb::cast(lax::conv_shape_tuple(lhs, rhs, *kind, std::move(params))));
+        }
+        params.padding = std::get<Padding>(padding);
+        return nb::tuple(nb::cast(lax::conv_shape_tuple(lhs, rhs, std::move(params))));
       },
       {"lhs_shape", "rhs_shape", "dimension_numbers", "window_strides", "padding",
        "batch_group_count"});

@@ -63,6 +63,14 @@ def test_check_handler_passes_and_fails(library: str) -> None:
         check_handler(f"{library}:twice", args=["f64[N]"], rets=["f64[N]"])
 
 
+def test_check_handler_tests_all_handlers_of_a_library(library: str) -> None:
+    with pytest.raises(AssertionError, match="misses_last\nunwritten-result"):
+        check_handler(library, attrs=["add=1"])
+    sound = str(build(SOURCE.replace("size_t i = 1;", "size_t i = 0;").replace("[i - 1]", "[i]")))
+    reports = check_handler(sound, attrs=["add=1"])
+    assert [report["verdict"] for report in reports] == ["clean", "clean"]
+
+
 def test_the_python_test_of_a_finding_fails(library: str) -> None:
     report = json.loads(run("check", f"{library}:misses_last", "--json").stdout)
     names: dict[str, Any] = {"fc": fc}

@@ -21,6 +21,9 @@ FARCALL_API Array conv_general_dilated(const Array& lhs, const Array& rhs, ConvP
 // The shape of the result for operands of these shapes.
 FARCALL_API Shape conv_general_dilated_shape(ListOf<int64_t> lhs_shape, ListOf<int64_t> rhs_shape,
                                              ConvParams params = {});
+// The same for operands whose feature sizes may differ.
+FARCALL_API Shape conv_shape_tuple(ListOf<int64_t> lhs_shape, ListOf<int64_t> rhs_shape,
+                                   ConvParams params = {});
 
 // ---- paddings and orders of dimensions ----
 // kSame: the result size is the input size over the stride, rounded up; zeros are added on both
@@ -36,6 +39,8 @@ FARCALL_API Padding padding_for(PaddingKind kind, const Array& lhs, ListOf<int64
 // Replaces the padding of `params`.
 FARCALL_API Array conv_general_dilated(const Array& lhs, const Array& rhs, PaddingKind padding,
                                        ConvParams params = {});
+FARCALL_API Shape conv_shape_tuple(ListOf<int64_t> lhs_shape, ListOf<int64_t> rhs_shape,
+                                   PaddingKind padding, ConvParams params = {});
 
 // The specs of ConvParams, from letters: N (batch) and C (features) for the left operand and the
 // result, O and I (output and input features) for the right operand, and one letter for each

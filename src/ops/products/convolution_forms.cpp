@@ -203,6 +203,28 @@ Array conv_general_dilated(const Array& lhs, const Array& rhs, PaddingKind paddi
   return conv_general_dilated(lhs, rhs, std::move(params));
 }
 
+Shape conv_shape_tuple(ListOf<int64_t> lhs_shape, ListOf<int64_t> rhs_shape, ConvParams params) {
+  or_in_order(params.lhs_spec, lhs_shape.size());
+  or_in_order(params.rhs_spec, rhs_shape.size());
+  Indices lhs(lhs_shape.begin(), lhs_shape.end());
+  if (lhs_shape.size() == rhs_shape.size() && lhs_shape.size() >= 2) {
+    lhs.at(static_cast<size_t>(params.lhs_spec.at(1))) =
+        rhs_shape[static_cast<size_t>(params.rhs_spec.at(1))];
+  }
+  return conv_general_dilated_shape(lhs, rhs_shape, std::move(params));
+}
+Shape conv_shape_tuple(ListOf<int64_t> lhs_shape, ListOf<int64_t> rhs_shape, PaddingKind padding,
+                       ConvParams params) {
+  or_in_order(params.lhs_spec, lhs_shape.size());
+  or_in_order(params.rhs_spec, rhs_shape.size());
+  or_ones(params.window_strides, num_spatial(lhs_shape.size()));
+  params.padding = padding_for(
+      padding, dilated_sizes(spatial_sizes(lhs_shape, params.lhs_spec), params.lhs_dilation),
+      dilated_sizes(spatial_sizes(rhs_shape, params.rhs_spec), params.rhs_dilation),
+      params.window_strides);
+  return conv_shape_tuple(lhs_shape, rhs_shape, std::move(params));
+}
+
 ConvSpecs conv_specs(std::string_view lhs, std::string_view rhs, std::string_view out) {
   const std::string whole = fmt::format("('{}', '{}', '{}')", lhs, rhs, out);
   std::string spatial;

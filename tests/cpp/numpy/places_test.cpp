@@ -306,6 +306,8 @@ TEST(Structure, OfConvolutionsBeforeTheyRun) {
                 lax::conv_general_dilated_shape({2, 3, 9}, {4, 5, 2});
               }),
               HasSubstr("features"));
+  EXPECT_EQ(lax::conv_shape_tuple({2, 3, 9}, {4, 5, 2}, params), (Shape{2, 4, 5}));
+  EXPECT_EQ(lax::conv_shape_tuple({2, 3, 9}, {4, 5, 2}, lax::PaddingKind::kSame), (Shape{2, 4, 9}));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include <farcall/core/jit_loops.h>
+#include <farcall/engine/jit_loops.h>
 #include <farcall/program/engine.h>
 #include <farcall/program/program.h>
 

@@ -17,6 +17,7 @@ set(FARCALL_NATIVE_JIT
   native/jit/builder.cpp
   native/jit/elementwise.cpp
   native/jit/elements.cpp
+  native/jit/jit_loops.cpp
   native/jit/loop_code.cpp
   native/jit/lower.cpp
   native/jit/memory.cpp

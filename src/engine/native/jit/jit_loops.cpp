@@ -1,4 +1,4 @@
-#include <farcall/core/jit_loops.h>
+#include <farcall/engine/jit_loops.h>
 
 #include <cstdlib>
 #include <string_view>
