@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include <farcall/core/error.h>
@@ -93,31 +94,40 @@ void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows,
   constexpr int64_t kTile = sizeof(T) == 1 ? 64 : (sizeof(T) == 16 ? 16 : 32);
   constexpr int64_t kSize = Block<T>::kSize;
   T tile[kTile][kTile];
+  const auto copy_tile = [&](int64_t row, int64_t column, auto num_rows, auto num_columns) {
+    const auto line = [&](int64_t r, int64_t c) {
+      return source + (row + r) * source_step + (column + c) * int64_t(sizeof(T));
+    };
+    const int64_t block_rows = num_rows / kSize * kSize;
+    const int64_t block_columns = num_columns / kSize * kSize;
+    for (int64_t r = 0; r < block_rows; r += kSize) {
+      for (int64_t c = 0; c < block_columns; c += kSize) {
+        Block<T> block;
+        for (int64_t i = 0; i < kSize; ++i) std::memcpy(&block.rows[i], line(r + i, c), 16);
+        block.transpose();
+        for (int64_t i = 0; i < kSize; ++i) std::memcpy(&tile[c + i][r], &block.rows[i], 16);
+      }
+    }
+    for (int64_t r = 0; r < num_rows; ++r) {
+      for (int64_t c = r < block_rows ? block_columns : 0; c < num_columns; ++c) {
+        tile[c][r] = load<T>(line(r, c));
+      }
+    }
+    for (int64_t c = 0; c < num_columns; ++c) {
+      std::memcpy(target + (column + c) * target_step + row * int64_t(sizeof(T)), tile[c],
+                  static_cast<size_t>(num_rows) * sizeof(T));
+    }
+  };
+  // Most tiles have this size, and are copied faster if the compiler knows it.
+  constexpr std::integral_constant<int64_t, kTile> kWhole;
   for (int64_t row = 0; row < rows; row += kTile) {
     const int64_t num_rows = std::min(rows - row, kTile);
     for (int64_t column = 0; column < columns; column += kTile) {
       const int64_t num_columns = std::min(columns - column, kTile);
-      const auto line = [&](int64_t r, int64_t c) {
-        return source + (row + r) * source_step + (column + c) * int64_t(sizeof(T));
-      };
-      const int64_t block_rows = num_rows / kSize * kSize;
-      const int64_t block_columns = num_columns / kSize * kSize;
-      for (int64_t r = 0; r < block_rows; r += kSize) {
-        for (int64_t c = 0; c < block_columns; c += kSize) {
-          Block<T> block;
-          for (int64_t i = 0; i < kSize; ++i) std::memcpy(&block.rows[i], line(r + i, c), 16);
-          block.transpose();
-          for (int64_t i = 0; i < kSize; ++i) std::memcpy(&tile[c + i][r], &block.rows[i], 16);
-        }
-      }
-      for (int64_t r = 0; r < num_rows; ++r) {
-        for (int64_t c = r < block_rows ? block_columns : 0; c < num_columns; ++c) {
-          tile[c][r] = load<T>(line(r, c));
-        }
-      }
-      for (int64_t c = 0; c < num_columns; ++c) {
-        std::memcpy(target + (column + c) * target_step + row * int64_t(sizeof(T)), tile[c],
-                    static_cast<size_t>(num_rows) * sizeof(T));
+      if (num_rows == kTile && num_columns == kTile) {
+        copy_tile(row, column, kWhole, kWhole);
+      } else {
+        copy_tile(row, column, num_rows, num_columns);
       }
     }
   }

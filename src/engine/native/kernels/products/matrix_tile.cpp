@@ -243,19 +243,35 @@ void interleave(const T* from, int64_t stride, int64_t count, int64_t depth, int
   }
 }
 
+// Copies `count` elements, a multiple of the vector's.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void copy_vectors(D d, const T* from, int64_t count, T* to) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t i = 0; i < count; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+}
+
 // The same from dense groups: to[p * width + i] = from[p * stride + i].
 template <class T>
 void gather_groups(const T* from, int64_t stride, int64_t count, int64_t depth, int64_t width,
                    T* to) {
   constexpr int64_t kAhead = 8, kLine = 64 / sizeof(T);
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t p = 0; p < depth; ++p) {
     // The lines are too far apart for the hardware prefetcher.
     if (p + kAhead < depth) {
       const T* const next = from + (p + kAhead) * stride;
       for (int64_t i = 0; i < count; i += kLine) hwy::Prefetch(next + i);
     }
-    std::memcpy(to + p * width, from + p * stride, static_cast<size_t>(count) * sizeof(T));
-    std::fill_n(to + p * width + count, width - count, T(0));
+    // These are too short for calls of memcpy.
+    if (count == kRows && width == kRows) {
+      copy_vectors(hn::CappedTag<T, kRows>(), from + p * stride, kRows, to + p * width);
+    } else if (count == width && count % lanes == 0) {
+      copy_vectors(d, from + p * stride, count, to + p * width);
+    } else {
+      std::memcpy(to + p * width, from + p * stride, static_cast<size_t>(count) * sizeof(T));
+      std::fill_n(to + p * width + count, width - count, T(0));
+    }
   }
 }
 
