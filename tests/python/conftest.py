@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -27,6 +28,12 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same_each
 
 def scalar(dtype: str = "int64") -> farcall.ShapeDtypeStruct:
     return farcall.ShapeDtypeStruct((), dtype)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def keep_objects_of_earlier_modules() -> None:
+    """Garbage collections leave out what earlier tests and JAX made: millions of objects."""
+    gc.freeze()
 
 
 @pytest.fixture

@@ -106,10 +106,14 @@ Array ndtr_slope(A x) {
   return mul(like(x, kNormalDensity), exp(mul(square(inside), like(x, -0.5))));
 }
 
-// The density divided by the distribution function, both scaled so that neither underflows.
+// The density divided by the distribution function. For negative x both are scaled, so that neither
+// underflows; for large positive x the scaled ones would overflow.
 Array log_ndtr_slope(A x) {
-  const Array scaled = erfcx(mul(x, like(x, -1 / std::numbers::sqrt2)));
-  return div(like(x, 2 * kNormalDensity), scaled);
+  const Array is_above = ge(x, like(x, 0));
+  const Array above = select(is_above, x, like(x, 0)), below = select(is_above, like(x, 0), x);
+  const Array scaled = erfcx(mul(below, like(x, -1 / std::numbers::sqrt2)));
+  return select(is_above, div(ndtr_slope(above), ndtr(above)),
+                div(like(x, 2 * kNormalDensity), scaled));
 }
 
 // Not rsqrt(x^2 - 1), which is on the wrong branch in half of the complex plane.

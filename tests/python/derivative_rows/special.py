@@ -200,7 +200,7 @@ SPECIAL = [
         "log_ndtr",
         lambda m: m.special.log_ndtr,
         lambda x: mp.log(m_ndtr(x)),
-        [*REAL, 3.0, -3.0, -20.0, -30.0],
+        [*REAL, 3.0, 10.0, 30.0, 50.0, -3.0, -20.0, -30.0],
         rtol=1e-5,
     ),
     Row(

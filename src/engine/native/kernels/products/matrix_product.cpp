@@ -48,6 +48,9 @@ struct Cut {
   int64_t batches;        // products per tile, if a tile is at least one product
 };
 
+// The cost of one multiplication: a vector times a matrix waits for memory, which is read once.
+int64_t cost_of_one(const Product& p) { return p.m == 1 ? 16 : 1; }
+
 int64_t pieces(int64_t size, int64_t piece) { return (size + piece - 1) / piece; }
 
 // Divides into pieces of about equal size, at most `most` each.
@@ -75,7 +78,7 @@ Cut cut(const Product& p, int64_t num_threads, size_t width) {
   };
   const auto is_few = [&] {
     constexpr int64_t kTilesOfThread = 3;
-    return num_threads > 1 && rows * columns * p.k > kThreadCost / 2 &&
+    return num_threads > 1 && rows * columns * p.k > kThreadCost / 2 / cost_of_one(p) &&
            pieces(p.m, rows) * pieces(p.n, columns) * p.batches.count <
                kTilesOfThread * num_threads;
   };
@@ -142,7 +145,8 @@ void multiply_tiled(const Product& given) {
   }
   const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
   if (p.batches.count == 1 && cost < kBriefCost) return multiply_brief<T>(p);
-  const int64_t num_threads = num_threads_for(saturated_product(cost, p.batches.count));
+  const int64_t num_threads =
+      num_threads_for(saturated_product(saturated_product(cost, cost_of_one(p)), p.batches.count));
   const Cut tile = cut(p, num_threads, sizeof(T));
   const int64_t down = pieces(p.m, tile.rows), across = pieces(p.n, tile.columns);
   const auto multiply_part = [&](int64_t batch, int64_t row, int64_t column, T* buffer,
