@@ -12,6 +12,7 @@ import importlib
 import importlib.util
 import json
 import sys
+import warnings
 from collections.abc import Callable
 from operator import methodcaller
 from typing import NamedTuple
@@ -207,6 +208,7 @@ def print_table(cases):
 
 
 def main():
+    warnings.filterwarnings("ignore", "buffer_callback .* returned without writing")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="numbers, in nanoseconds")
     parser.add_argument("--quick", action="store_true", help="fewer blocks")
