@@ -194,7 +194,7 @@ def plot(results: dict[str, Any], peers: list[str], path: str) -> None:
     axes.set_yticks(range(len(rows)), rows, fontsize=7)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlabel("time of farcall / time of the peer (left of 1: farcall is faster)")
-    axes.legend(loc="lower left", fontsize=8)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
     axes.grid(axis="x", which="both", alpha=0.25)
     figure.savefig(path, dpi=110)
 
