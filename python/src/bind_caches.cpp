@@ -1,9 +1,9 @@
 // Contents and limits of caches; the switch for machine code.
 #include <nanobind/nanobind.h>
 
-#include <farcall/engine/jit_loops.h>
 #include <farcall/core/lru_cache.h>
 #include <farcall/core/memory_pool.h>
+#include <farcall/engine/jit_loops.h>
 #include <farcall/ops/ffi_call.h>
 
 #include "bind.h"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import farcall as fc
 import farcall.numpy as fnp
 import numpy as np
 import pytest
@@ -50,3 +51,24 @@ def test_positive_zero_is_above_negative_zero(size: int) -> None:
     x[size // 2] = 0.0
     assert not np.signbit(fnp.max(x))
     assert np.signbit(fnp.min(x)) == (size > 1)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("placed", PLACED)
+def test_clip_between_arrays_is_numpys_for_zeros_and_nans_in_any_block(
+    dtype: str, placed: str
+) -> None:
+    random = np.random.default_rng(3)
+    for size in (1, 63, 64, 65, 130, 1000):
+        for moved in range(3):  # the operand that holds the placed values
+            operands = [random.normal(size=size).astype(dtype) for _ in range(3)]
+            for value in PLACED[placed]:
+                operands[moved][random.integers(size, size=2)] = value
+            x, low, high = operands
+            want = np.clip(x, low, high)
+            with fc.enable_x64():
+                got = np.asarray(fnp.clip(x, low, high))
+            assert got.dtype == dtype
+            np.testing.assert_array_equal(got, want)
+            is_negative = np.signbit(want) & ~np.isnan(want)
+            np.testing.assert_array_equal(np.signbit(got) & ~np.isnan(got), is_negative)
