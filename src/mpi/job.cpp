@@ -102,6 +102,7 @@ Job::Job(const ProcessOptions& options, bool is_ours)
   check(kWho, MPI_Comm_size(MPI_COMM_WORLD, &count_));
   peers_.resize(static_cast<size_t>(count_));
   for (MPI_Comm* comm : {&notices_, &checks_, &data_, &users_}) *comm = duplicate();
+  store_.open(duplicate(), index_, count_);
 }
 
 MPI_Comm Job::duplicate() {
@@ -459,6 +460,29 @@ void Job::collective(std::string_view what,
     check(what, start(users_, &awaited.requests.emplace_back(MPI_REQUEST_NULL)));
   }
   wait(what, awaited);
+}
+
+void Job::put(std::string_view key, std::string_view value) {
+  const std::string what = fmt::format("put of key \"{}\"", key);
+  const Lock lock(mpi_);
+  check_failed(what);
+  check(what, store_.put(key, value));
+}
+
+std::optional<std::string> Job::get(std::string_view key, double seconds) {
+  const std::string what = fmt::format("get of key \"{}\"", key);
+  for (const auto begin = Clock::now();;) {
+    {
+      const Lock lock(mpi_);
+      check(what, store_.receive());
+      if (const std::string* value = store_.find(key)) return *value;
+      read_notices();
+      check_failed(what);
+    }
+    if (std::chrono::duration<double>(Clock::now() - begin).count() >= seconds) return std::nullopt;
+    check_interrupt();
+    usleep(200);
+  }
 }
 
 Job& job(std::string_view who) { return static_cast<Job&>(processes_for(who)); }

@@ -11,12 +11,15 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <farcall/program/processes.h>
+
+#include "store.h"
 
 namespace farcall::mpi {
 
@@ -31,6 +34,8 @@ class Job final : public Processes {
   void agree(uint64_t fingerprint, std::string_view what) override;
   void exchange(std::string_view what, std::span<const Message> sends,
                 std::span<const Message> receives) override;
+  void put(std::string_view key, std::string_view value) override;
+  std::optional<std::string> get(std::string_view key, double seconds) override;
   void fail(std::string_view why) noexcept override;
   void close(std::string_view why) noexcept override;
 
@@ -89,6 +94,7 @@ class Job final : public Processes {
   std::mutex mpi_;  // held during each call of MPI
   MPI_Comm data_ = MPI_COMM_NULL, users_ = MPI_COMM_NULL, checks_ = MPI_COMM_NULL,
            notices_ = MPI_COMM_NULL;
+  Store store_;
   std::atomic<int64_t> agreement_{0};
   std::list<SentNotice> sent_;
   std::vector<Peer> peers_;

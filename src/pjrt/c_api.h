@@ -76,8 +76,41 @@ struct CNamedValue : CHeader {
   size_t value_size;
 };
 
+// A key-value store that the processes of a job share. The plugin calls these functions from any
+// thread; it frees values that they return by `free_value`. They return an error that `*make_error`
+// made, or null.
+using CMakeError = CError* (*)(int code, const char* message, size_t message_size);
+struct CStoreGet : CHeader {
+  const char* key;
+  size_t key_size;
+  int timeout_ms;
+  CMakeError* make_error;
+  void* user;
+  char* value;
+  size_t value_size;
+  void (*free_value)(char*);
+};
+struct CStoreTryGet : CHeader {
+  const char* key;
+  size_t key_size;
+  CMakeError* make_error;
+  void* user;
+  char* value;
+  size_t value_size;
+  void (*free_value)(char*);
+};
+struct CStorePut : CHeader {
+  const char* key;
+  size_t key_size;
+  const char* value;
+  size_t value_size;
+  CMakeError* make_error;
+  void* user;
+};
 FARCALL_PJRT_ARGS(ClientCreate, 10, const CNamedValue* options; size_t num_options;
-                  void* key_value_store[4]; CClient * client; void* try_get[2];);
+                  CError* (*get)(CStoreGet*); void* get_user; CError* (*put)(CStorePut*);
+                  void* put_user; CClient * client; CError* (*try_get)(CStoreTryGet*);
+                  void* try_get_user;);
 FARCALL_PJRT_ARGS(ClientPlatformName, 12, CClient* client; const char* name; size_t size;);
 FARCALL_PJRT_ARGS(ClientAddressableDevices, 16, CClient* client; CDevice* const* devices;
                   size_t num_devices;);

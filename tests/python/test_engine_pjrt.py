@@ -387,6 +387,11 @@ def test_options_that_are_refused() -> None:
             "flag num_cpu_devices must be an integer; got 'many'",
         ),
         ("FARCALL_PJRT_OPTIONS", "a", 'expected name=value, got "a"'),
+        (
+            "FARCALL_PJRT_OPTIONS",
+            "num_nodes=2",
+            "num_nodes=2: needs the processes of a job; call distributed.initialize() first",
+        ),
     ],
 )
 def test_variables_that_are_wrong(name: str, value: str, text: str) -> None:

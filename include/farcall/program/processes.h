@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +44,11 @@ class FARCALL_API Processes {
   // Sends and receives concurrently, and waits for all messages. `what` is for error messages.
   virtual void exchange(std::string_view what, std::span<const Message> sends,
                         std::span<const Message> receives) = 0;
+  // Gives all processes a value of this key; a later one replaces it.
+  virtual void put(std::string_view key, std::string_view value) = 0;
+  // The value of this key. Waits for it, for at most this many seconds and whatever the timeout of
+  // the job is; then none if no process has put one.
+  virtual std::optional<std::string> get(std::string_view key, double seconds) = 0;
   // Tells the other processes that this one has failed: their waiting calls raise.
   virtual void fail(std::string_view why) noexcept = 0;
   // Leaves the job. With `why`, the others learn that this process ends with an error.

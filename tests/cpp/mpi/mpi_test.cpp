@@ -1,6 +1,8 @@
 // The operations of farcall/mpi/mpi.h, and programs over the devices of two processes.
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,8 @@
 #include <farcall/ops/collectives.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/shard_map.h>
+#include <farcall/program/engine.h>
+#include <farcall/program/processes.h>
 #include <farcall/trace/derivatives.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/placement.h>
@@ -112,6 +116,38 @@ TEST(Mpi, ShardMapRunsOnTheDevicesOfAllProcesses) {
   EXPECT_THAT(message_of([&] { y.data(); }), HasSubstr("is spread over devices of several"));
   // Other operations gather the array.
   EXPECT_EQ(lax::reduce_sum(y, {0}).item<float>(), 30);
+}
+
+TEST(Mpi, ProcessesShareKeysAndValues) {
+  Processes& job = *processes();
+  const std::string long_text(100'000, static_cast<char>('a' + me()));
+  job.put(std::to_string(me()), long_text);
+  EXPECT_EQ(job.get(std::to_string(1 - me()), 20), std::string(100'000, me() == 0 ? 'b' : 'a'));
+  EXPECT_EQ(job.get(std::to_string(me()), 0), long_text);
+  EXPECT_EQ(job.get("a key that nobody puts", 0.01), std::nullopt);
+  if (me() == 0) {
+    job.put("it", "first");
+    job.put("it", "");
+    job.put("", std::string("\0x", 2));
+  }
+  EXPECT_EQ(job.get("", 20), std::string("\0x", 2));
+  EXPECT_EQ(job.get("it", 0), "");
+}
+
+TEST(Mpi, ClientsOfAPluginFindEachOther) {
+  setenv("FARCALL_PJRT_PLUGIN", STORE_PLUGIN, 1);
+  const auto with_options = [](const char* options) {
+    setenv("FARCALL_PJRT_OPTIONS", options, 1);
+    return message_of([] { find_engine("pjrt").devices(); });
+  };
+  const std::string id = std::to_string(me());
+  const std::string wanted = "pjrt: ClientCreate: node " + id +
+                             " of 2: error 5 no process has put key \"nobody's\" within 0 s; "
+                             "20000 times " + (me() == 0 ? "b; 20000 times b" : "a; 20000 times a") +
+                             "; error 4 no process has put key \"nobody's\" within 0.02 s";
+  EXPECT_EQ(with_options("num_nodes=2"), wanted);
+  EXPECT_EQ(with_options(("num_nodes=2,node_id=" + id).c_str()), wanted);
+  EXPECT_THAT(with_options("num_nodes=3"), HasSubstr("num_nodes=3, but the job has 2 processes"));
 }
 
 }  // namespace
