@@ -29,9 +29,11 @@ class PjrtEngine final : public MeshEngine {
                        options.donated_inputs);
   }
   std::shared_ptr<const Executable> compile_over(ProgramPtr program,
-                                                 const MeshLayout& layout) const override {
+                                                 const MeshLayout& layout,
+                                                 std::vector<bool> donated) const override {
     const Device& first = *layout.mesh.devices()[0];
-    return compile_for(static_cast<const PjrtDevice&>(first), std::move(program), &layout);
+    return compile_for(static_cast<const PjrtDevice&>(first), std::move(program), &layout,
+                       std::move(donated));
   }
 
  private:

@@ -52,14 +52,17 @@ class PjrtExecutable final : public Executable {
  public:
   PjrtExecutable(const PjrtDevice& device, ProgramPtr program, const MeshLayout* layout,
                  std::vector<bool> donated)
-      : Executable(device, std::move(program), false), device_(device) {
+      : Executable(device, std::move(program), false),
+        device_(device),
+        donated_(std::move(donated)) {
     check_expansion(this->program(), "compile");
     const ProgramPtr live = stablehlo::prepared(program_ptr(), device.description().platform);
     if (layout) layout_ = *layout;
     is_spread_ = layout != nullptr;
     if (!layout_) layout_ = own_layout(*live, device);
-    overwrites_ = layout_ ? std::vector<bool>() : std::move(donated);
-    overwrites_.resize(input_types().size(), false);
+    donated_.resize(input_types().size(), false);
+    // Replicas of an input on several devices may share memory.
+    overwrites_ = layout_ && !is_spread_ ? std::vector<bool>(donated_.size(), false) : donated_;
     devices_ = {&device};
     if (layout_) {
       devices_.clear();
@@ -81,6 +84,7 @@ class PjrtExecutable final : public Executable {
   }
 
   const std::vector<bool>& overwrites() const override { return overwrites_; }
+  const std::vector<bool>& donated() const override { return donated_; }
   std::vector<ForeignCallReport> report() const override {
     std::vector<ForeignCallReport> all;
     for (const auto& relay : relays_) {
@@ -168,12 +172,20 @@ class PjrtExecutable final : public Executable {
     const std::vector<bool> consumed = consumed_inputs(*this, inputs);
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!overwrites_[i]) continue;
-      const auto* buffer = static_cast<const PjrtBuffer*>(inputs[i]->buffer());
-      if (takes_run_ || consumed.empty() || !consumed[i] || buffer->handle().use_count() > 1) {
+      if (takes_run_ || consumed.empty() || !consumed[i] || is_shared(*inputs[i])) {
         kept.push_back(static_cast<int64_t>(i));
       }
     }
     return kept;
+  }
+  // Whether another object holds the buffer of an input, on any device.
+  bool is_shared(const Storage& input) const {
+    const auto is_held = [](const Storage& own) {
+      return !own.is_unique() ||
+             static_cast<const PjrtBuffer*>(own.buffer())->handle().use_count() > 1;
+    };
+    if (!is_spread_) return is_held(input);
+    return std::ranges::any_of(ShardedBuffer::of(input)->shards(), is_held);
   }
 
   ShapeDtype shard_type(size_t output) const {
@@ -226,7 +238,7 @@ class PjrtExecutable final : public Executable {
   }
 
   const PjrtDevice& device_;
-  std::vector<bool> overwrites_;
+  std::vector<bool> donated_, overwrites_;
   std::optional<MeshLayout> layout_;  // set if several devices take part
   bool is_spread_ = false;            // whether inputs and outputs are sharded by it
   std::vector<const PjrtDevice*> devices_;

@@ -14,7 +14,6 @@ namespace farcall::pjrt {
 // all devices of its mesh, which belong to the same client. Raises what lowering and the plugin
 // raise.
 std::shared_ptr<const Executable> compile_for(const PjrtDevice& device, ProgramPtr program,
-                                              const MeshLayout* layout,
-                                              std::vector<bool> donated = {});
+                                              const MeshLayout* layout, std::vector<bool> donated);
 
 }  // namespace farcall::pjrt

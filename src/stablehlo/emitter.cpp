@@ -290,25 +290,29 @@ Module Emitter::finish(const Program& program, const Values& inputs, const Value
   if (takes_run_) arguments.push_back({"%run", ShapeDtype(DType::kUInt64, {})});
   // The shardings of arguments and results. Arguments after the program's own are replicated.
   const MeshLayout* layout = options_.layout;
-  const auto lies = [&](ShapeDtype type, const std::vector<PartitionSpec>& specs, size_t i) {
-    if (!layout) return std::string();
-    return fmt::format(" {{sdy.sharding = #sdy.sharding{}}}",
-                       sharding_text(type, i < specs.size() ? specs[i] : PartitionSpec()));
+  const auto attributes = [&](ShapeDtype type, const std::vector<PartitionSpec>& specs, size_t i,
+                              bool is_donated) {
+    std::vector<std::string> texts;
+    if (is_donated) texts.emplace_back("jax.buffer_donor = true");
+    if (layout) {
+      texts.push_back("sdy.sharding = #sdy.sharding" +
+                      sharding_text(type, i < specs.size() ? specs[i] : PartitionSpec()));
+    }
+    return texts.empty() ? std::string() : fmt::format(" {{{}}}", fmt::join(texts, ", "));
   };
   const auto is_donated = [&](size_t i) {
-    return !layout && i < options_.donated.size() && options_.donated[i];
+    return i < options_.donated.size() && options_.donated[i];
   };
   const std::vector<PartitionSpec> none;
   std::string header, results;
   for (size_t i = 0; i < arguments.size(); ++i) {
     header += fmt::format(
         "{}{}: {}{}", i == 0 ? "" : ", ", arguments[i].name, type_text(arguments[i].type),
-        is_donated(i) ? " {jax.buffer_donor = true}"
-                      : lies(arguments[i].type, layout ? layout->inputs : none, i));
+        attributes(arguments[i].type, layout ? layout->inputs : none, i, is_donated(i)));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     results += fmt::format("{}{}{}", i == 0 ? "" : ", ", type_text(outputs[i].type),
-                           lies(outputs[i].type, layout ? layout->outputs : none, i));
+                           attributes(outputs[i].type, layout ? layout->outputs : none, i, false));
   }
   std::string name;
   for (const char c : program.name) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';

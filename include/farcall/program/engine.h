@@ -115,6 +115,9 @@ class FARCALL_API Executable {
   // By input: whether a run may overwrite it. The run overwrites the input only if may_overwrite()
   // holds for its memory, else it makes a copy. True only for donated inputs.
   virtual const std::vector<bool>& overwrites() const = 0;
+  // By input: whether an executable of a part of this program, or of this program for more devices,
+  // may overwrite it.
+  virtual const std::vector<bool>& donated() const { return overwrites(); }
   // The foreign calls in program order, including those inside loops and branches.
   virtual std::vector<ForeignCallReport> report() const = 0;
   virtual MemoryUse memory() const = 0;

@@ -239,6 +239,14 @@ std::vector<Array> execute_anywhere(const Executable& executable, std::span<cons
                  is_committed || is_any_committed(inputs));
 }
 
+// Deletes the inputs that a run consumed: those whose own memory it used.
+void discard_consumed(std::span<const Array> inputs, std::span<const Storage* const> memory,
+                      const std::vector<bool>& consumed) {
+  for (size_t i = 0; i < consumed.size(); ++i) {
+    if (consumed[i] && memory[i] == &memory_of(inputs[i])) discard(inputs[i]);
+  }
+}
+
 // Runs on all devices of the mesh. Inputs with another sharding are resharded.
 std::vector<Array> execute_on_mesh(const DividedProgram& divided, std::span<const Array> inputs,
                                    const ExecutionOptions& options) {
@@ -256,7 +264,10 @@ std::vector<Array> execute_on_mesh(const DividedProgram& divided, std::span<cons
     memory.push_back(
         is_there ? &own : &moved.emplace_back(ShardedBuffer::cut(inputs[i].type(), wanted, own)));
   }
-  return execute(*divided.executable, memory, options, true);
+  const std::vector<bool> consumed = consumed_inputs(*divided.executable, memory);
+  std::vector<Array> results = execute(*divided.executable, memory, options, true);
+  discard_consumed(inputs, memory, consumed);
+  return results;
 }
 
 // The mesh and the shardings of inputs, at least one of which is sharded.
@@ -302,7 +313,8 @@ std::vector<Array> run_donating(const Executable& executable, std::span<const Ar
                                 bool is_committed) {
   if (!fit(executable.input_types(), inputs)) wrong_inputs(executable.input_types(), inputs);
   const auto spread = find_spread(executable, inputs);
-  // Divided programs are compiled without donation.
+  // An engine for meshes consumes donated inputs. Other divided programs are compiled without
+  // donation.
   if (spread && spread->divided) return run_as_spread(executable, inputs, {}, is_committed, spread);
   std::vector<Storage> moved;
   const auto memory = memory_on(executable, inputs, moved);
@@ -310,9 +322,7 @@ std::vector<Array> run_donating(const Executable& executable, std::span<const Ar
   std::vector<Array> results =
       execute(executable, memory, {}, is_committed || is_any_committed(inputs));
   if (spread) spread_results(executable.program(), spread->mesh, spread->specs, results);
-  for (size_t i = 0; i < consumed.size(); ++i) {
-    if (consumed[i] && memory[i] == &memory_of(inputs[i])) discard(inputs[i]);
-  }
+  discard_consumed(inputs, memory, consumed);
   if (checks_results() && consumed.empty()) {
     check_results(executable.program(), inputs, results);
   } else if (checks_results()) {  // it cannot run again: its arguments are gone

@@ -173,6 +173,8 @@ DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
   if (!has_calls && !engine) return nullptr;
   auto [kind, numbers] = division_key("divided", mesh, specs);
   numbers.push_back(executable.device().number());
+  const std::vector<bool>& donated = executable.donated();
+  numbers.insert(numbers.end(), donated.begin(), donated.end());
   return program.derived.find_or_make<DividedProgramPtr>(kind, numbers, [&]() -> DividedProgramPtr {
     auto result = std::make_shared<DividedProgram>();
     ProgramPtr divided = executable.program_ptr();
@@ -188,7 +190,7 @@ DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
       if (!fits(types[i], outputs[i], mesh.axes())) outputs[i].clear();
     }
     result->layout = MeshLayout{mesh, {specs.begin(), specs.end()}, std::move(outputs)};
-    result->executable = engine->compile_over(std::move(divided), *result->layout);
+    result->executable = engine->compile_over(std::move(divided), *result->layout, donated);
     return result;
   });
 }

@@ -197,9 +197,72 @@ def test_operations_on_sharded_arrays() -> None:
     wanted = X.copy()
     wanted[2:5], wanted[7] = 1, wanted[7] + 2
     np.testing.assert_array_equal(updated, wanted)
-    donating = fc.jit(lambda a: a + 1, donate_argnums=0)
-    np.testing.assert_array_equal(donating(x), X + 1)
-    np.testing.assert_array_equal(x, X)
+
+
+@pytest.mark.parametrize("spec", [P("x"), P(None, "x"), P()])
+def test_donated_arrays_over_a_mesh_are_used_by_plugins_and_kept_by_the_native_engine(
+    spec: Any,
+) -> None:
+    donating = fc.jit(lambda a, b: (a + b, a.sum()), donate_argnums=0)
+    sharding = NamedSharding(MESH, spec)
+    x, b = fc.device_put(X, sharding), fc.device_put(X, sharding)
+    x = x + 1  # not memory of numpy
+    pointers = [shard.data.unsafe_buffer_pointer() for shard in x.addressable_shards]
+    for round in range(1, 4):
+        given = x
+        x, total = donating(given, b)
+        assert given.is_deleted() == (ENGINE == "pjrt")
+        np.testing.assert_array_equal(x, X + 1 + round * X)
+        assert float(total) == (X + 1 + (round - 1) * X).sum()
+        assert x.sharding == sharding
+        del given
+    if ENGINE == "pjrt":
+        found = [shard.data.unsafe_buffer_pointer() for shard in x.addressable_shards]
+        assert found == pointers
+    np.testing.assert_array_equal(b, X)
+
+
+def test_memory_of_a_donated_array_over_a_mesh_that_is_seen_elsewhere_is_not_overwritten() -> None:
+    donating = fc.jit(lambda a: a * 2, donate_argnums=0)
+    sharding = NamedSharding(MESH, P("x"))
+    mine = X.copy()
+    np.testing.assert_array_equal(donating(fc.device_put(mine, sharding)), X * 2)
+    np.testing.assert_array_equal(mine, X)
+    x = fc.device_put(X, sharding) + 0
+    shard = x.addressable_shards[1].data
+    view, whole = np.asarray(shard), np.asarray(x)
+    again = fc.device_put(x, NamedSharding(fc.make_mesh((4, 1), ("x", "y")), P("x", "y")))
+    np.testing.assert_array_equal(donating(x), X * 2)
+    np.testing.assert_array_equal(shard, X[2:4])
+    np.testing.assert_array_equal(view, X[2:4])
+    np.testing.assert_array_equal(whole, X)
+    np.testing.assert_array_equal(again, X)
+    # The same array twice, and one with another sharding than the program wants.
+    both = fc.jit(lambda a, b: (a + 1, b + a), donate_argnums=(0, 1))
+    x = fc.device_put(X, sharding) + 0
+    first, second = both(x, x)
+    np.testing.assert_array_equal(first, X + 1)
+    np.testing.assert_array_equal(second, X + X)
+    columns = fc.device_put(X, NamedSharding(MESH, P(None, "x"))) + 0
+    moving = fc.jit(lambda a: a + 1, donate_argnums=0, in_shardings=sharding)
+    np.testing.assert_array_equal(moving(columns), X + 1)
+    np.testing.assert_array_equal(columns, X)
+
+
+def test_donation_over_a_mesh_with_shard_map_and_checks_of_results() -> None:
+    def body(a: Any) -> Any:
+        return a + lax.psum(a, "x").sum()
+
+    mapped = fc.shard_map(body, mesh=MESH, in_specs=P("x"), out_specs=P("x"))
+    step = fc.jit(lambda a: mapped(a) * 2, donate_argnums=0)
+    x = fc.device_put(X, NamedSharding(MESH, P("x"))) + 0
+    y = step(x)
+    assert x.is_deleted() == (ENGINE == "pjrt")
+    np.testing.assert_allclose(y, (X + X.sum()) * 2, rtol=1e-6)
+    with fc.debug_nans(True), pytest.raises(FloatingPointError, match="nan"):
+        step(y * np.nan)
+    with pytest.raises(RuntimeError, match="Array has been deleted"):
+        step(x) if ENGINE == "pjrt" else x.delete() or step(x)
 
 
 def test_arrays_move_between_shardings() -> None:
