@@ -42,15 +42,16 @@ inline bool collect(PyObject* const* args, size_t nargs, const Storage** storage
 // The container of the results, if it is at most one level deep.
 enum class ResultForm : uint8_t { kSingle, kTuple, kList, kTree };
 
-// Wraps results for any form except kTree. A new reference, or null with an error.
-inline PyObject* wrap_results(ResultForm form, std::span<const ShapeDtype> types,
-                              Storage* outputs) {
-  if (form == ResultForm::kSingle) return wrap(Array(types[0], std::move(outputs[0])));
-  const auto size = static_cast<Py_ssize_t>(types.size());
+// Wraps the results that `make(i)` returns, for any form except kTree. A new reference, or null
+// with an error.
+template <class Make>
+PyObject* wrap_results(ResultForm form, size_t count, const Make& make) {
+  if (form == ResultForm::kSingle) return wrap(make(0));
+  const auto size = static_cast<Py_ssize_t>(count);
   PyObject* container = form == ResultForm::kTuple ? PyTuple_New(size) : PyList_New(size);
   if (!container) return nullptr;
   for (Py_ssize_t i = 0; i < size; ++i) {
-    PyObject* item = wrap(Array(types[static_cast<size_t>(i)], std::move(outputs[i])));
+    PyObject* item = wrap(make(static_cast<size_t>(i)));
     if (!item) {
       Py_DECREF(container);
       return nullptr;
@@ -62,6 +63,12 @@ inline PyObject* wrap_results(ResultForm form, std::span<const ShapeDtype> types
     }
   }
   return container;
+}
+
+inline PyObject* wrap_results(ResultForm form, std::span<const ShapeDtype> types,
+                              Storage* outputs) {
+  return wrap_results(form, types.size(),
+                      [&](size_t i) { return Array(types[i], std::move(outputs[i])); });
 }
 
 }  // namespace farcall::python

@@ -52,11 +52,21 @@ ResultForm form_of(const TreeDef& tree) {
   return ResultForm::kTree;
 }
 
-// A cached signature of arrays only, matched by comparing addresses of interned types.
+// The place of arguments that are all placed arrays on one device.
+struct PlacedArguments {
+  const Device* device = nullptr;  // null for ordinary arrays
+  uint32_t committed = 0;          // a bit for each argument
+  bool operator==(const PlacedArguments&) const = default;
+};
+
+// A cached signature of arrays only, matched by comparing addresses of interned types. Calls with
+// equal entries run on the same device.
 struct FastEntry {
   size_t nargs;
   uint64_t config;
   std::array<ShapeDtype, kMaxFastArguments> types;
+  PlacedArguments placed;
+  bool is_committed;  // whether results are
   const Executable* executable;
   ResultForm form;
   CachedProgramPtr owner;  // of the executable
@@ -186,13 +196,37 @@ bool are_arrays(PyObject* const* args, size_t nargs) {
   return std::all_of(args, args + nargs, [](PyObject* arg) { return is_array(arg); });
 }
 
-// For calls whose arguments are arrays in host memory, that run on the host, donate nothing and
-// have no checked results.
+// Collects the memory of placed arrays. The device is null if not all arguments are placed arrays
+// on one device, each whole on it.
+PlacedArguments collect_placed(PyObject* const* args, size_t nargs, const Storage** storages) {
+  PlacedArguments found;
+  for (size_t i = 0; i < nargs; ++i) {
+    const PlacedNode* node = is_array(args[i]) ? array_of(args[i]).node().placed() : nullptr;
+    if (!node) return {};
+    storages[i] = &node->memory();
+    if (i == 0) found.device = &device_of(*storages[i]);
+    if (!is_on(*found.device, *storages[i])) return {};
+    if (node->is_committed()) found.committed |= 1U << i;
+  }
+  return found;
+}
+
+// For calls whose arguments are arrays on the device where they run, in host memory or placed, that
+// donate nothing and have no checked results.
 void remember_fast(JitState& state, PyObject* const* args, size_t nargs, uint64_t config,
-                   const CachedProgramPtr& cached, const Executable& executable) {
+                   const CachedProgramPtr& cached, const Executable& executable,
+                   bool is_committed) {
   const ResultForm form = form_of(cached->result());
   if (form == ResultForm::kTree || nargs > kMaxFastArguments) return;
-  FastEntry fast{nargs, config, {}, &executable, form, cached};
+  const Storage* storages[kMaxFastArguments];
+  PlacedArguments placed;
+  if (!collect(args, nargs, storages)) {
+    placed = collect_placed(args, nargs, storages);
+    if (placed.device != &executable.device()) return;
+  } else if (!executable.device().is_host()) {
+    return;
+  }
+  FastEntry fast{nargs, config, {}, placed, is_committed, &executable, form, cached};
   for (size_t i = 0; i < nargs; ++i) fast.types[i] = array_of(args[i]).type();
   if (state.fast.size() < kMaxFastEntries) {
     state.fast.push_back(std::move(fast));
@@ -282,12 +316,12 @@ PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObjec
       cached->executable_on(*place.device, state.where, donated_leaves(state, arguments));
   const bool is_plain = !kwnames || PyTuple_GET_SIZE(kwnames) == 0;
   const auto& overwrites = executable->overwrites();
-  const bool is_fast = place.device->is_host() && !place.is_committed && !checks_results() &&
+  const bool is_fast = !checks_results() &&
                        std::ranges::find(overwrites, true) == overwrites.end() &&
                        !executable->has_output_shardings();
   if (is_fast && is_plain && are_arrays(args, nargs)) {
-    remember_fast(state, args, nargs, signature.config, cached, *executable);
-  } else if (is_fast) {
+    remember_fast(state, args, nargs, signature.config, cached, *executable, place.is_committed);
+  } else if (is_fast && place.device->is_host() && !place.is_committed) {
     remember_pattern(state, arguments, kwnames, std::move(signature), cached, *executable);
   }
   const std::vector<Array> results = run_donating(*executable, inputs, place.is_committed);
@@ -309,6 +343,34 @@ PyObject* nested_call(PyObject* self, PyObject* const* args, size_t nargs, PyObj
   return unflatten_arrays(cached->result(), results).release().ptr();
 }
 
+// The entry for arrays on this place; null if there is none.
+const FastEntry* find_fast(const JitState& state, PyObject* const* args, size_t nargs,
+                           uint64_t config, const PlacedArguments& placed) {
+  for (const FastEntry& entry : state.fast) {
+    if (entry.nargs != nargs || entry.config != config || entry.placed != placed) continue;
+    size_t i = 0;
+    while (i < nargs && array_of(args[i]).type() == entry.types[i]) ++i;
+    if (i == nargs) return &entry;
+  }
+  return nullptr;
+}
+
+PyObject* run_fast(JitState& state, const FastEntry& entry,
+                   std::span<const Storage* const> storages) {
+  const Executable& executable = *entry.executable;
+  const ResultForm form = entry.form;
+  const bool is_committed = entry.is_committed;
+  const bool is_placed = is_committed || entry.placed.device != nullptr;
+  const auto types = executable.output_types();
+  Storage outputs[kMaxFastResults];
+  const Running running(state);  // the entry may be removed meanwhile
+  execute(executable, storages, {outputs, types.size()});
+  if (!is_placed) return wrap_results(form, types, outputs);
+  return wrap_results(form, types.size(), [&](size_t i) {
+    return placed_array(types[i], std::move(outputs[i]), is_committed);
+  });
+}
+
 PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   const auto nargs = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
   JitState& state = state_of(self);
@@ -316,20 +378,14 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     if (!is_evaluating()) return nested_call(self, args, nargs, kwnames);
     const Storage* storages[kMaxFastArguments];
     const uint64_t config = config_key();
-    if (!kwnames && nargs <= kMaxFastArguments && collect(args, nargs, storages)) {
-      for (const FastEntry& entry : state.fast) {
-        if (entry.nargs != nargs || entry.config != config) continue;
-        size_t i = 0;
-        while (i < nargs && array_of(args[i]).type() == entry.types[i]) ++i;
-        if (i < nargs) continue;
-        const Executable& executable = *entry.executable;
-        const ResultForm form = entry.form;
-        const auto types = executable.output_types();
-        Storage outputs[kMaxFastResults];
-        const Running running(state);
-        execute(executable, {storages, nargs}, {outputs, types.size()});
-        return wrap_results(form, types, outputs);
+    if (!kwnames && nargs <= kMaxFastArguments) {
+      const FastEntry* entry = nullptr;
+      if (collect(args, nargs, storages)) {
+        entry = find_fast(state, args, nargs, config, {});
+      } else if (const auto placed = collect_placed(args, nargs, storages); placed.device) {
+        entry = find_fast(state, args, nargs, config, placed);
       }
+      if (entry) return run_fast(state, *entry, {storages, nargs});
     }
     CallPattern::Leaves leaves;
     for (PatternEntry& entry : state.patterns) {

@@ -108,8 +108,8 @@ struct CStorePut : CHeader {
   void* user;
 };
 FARCALL_PJRT_ARGS(ClientCreate, 10, const CNamedValue* options; size_t num_options;
-                  CError* (*get)(CStoreGet*); void* get_user; CError* (*put)(CStorePut*);
-                  void* put_user; CClient * client; CError* (*try_get)(CStoreTryGet*);
+                  CError * (*get)(CStoreGet*); void* get_user; CError * (*put)(CStorePut*);
+                  void* put_user; CClient * client; CError * (*try_get)(CStoreTryGet*);
                   void* try_get_user;);
 FARCALL_PJRT_ARGS(ClientPlatformName, 12, CClient* client; const char* name; size_t size;);
 FARCALL_PJRT_ARGS(ClientAddressableDevices, 16, CClient* client; CDevice* const* devices;

@@ -28,8 +28,7 @@ class PjrtEngine final : public MeshEngine {
     return compile_for(static_cast<const PjrtDevice&>(device), std::move(program), nullptr,
                        options.donated_inputs);
   }
-  std::shared_ptr<const Executable> compile_over(ProgramPtr program,
-                                                 const MeshLayout& layout,
+  std::shared_ptr<const Executable> compile_over(ProgramPtr program, const MeshLayout& layout,
                                                  std::vector<bool> donated) const override {
     const Device& first = *layout.mesh.devices()[0];
     return compile_for(static_cast<const PjrtDevice&>(first), std::move(program), &layout,

@@ -157,13 +157,17 @@ class PjrtExecutable final : public Executable {
     if (!device_.client().is_cpu()) return options;
     options.relay = [this](const Program& program, const Equation& equation,
                            stablehlo::RelayPlace place) {
-      return relays_.emplace_back(std::make_unique<const Relay>(program, equation, place))->id();
+      return relays_
+          .emplace_back(std::make_unique<const Relay>(new_id(), program, equation, place))
+          ->id();
     };
     options.guard = [this](stablehlo::RelayPlace place) {
-      return relays_.emplace_back(std::make_unique<const Relay>(place))->id();
+      return relays_.emplace_back(std::make_unique<const Relay>(new_id(), place))->id();
     };
     return options;
   }
+
+  int64_t new_id() const { return static_cast<int64_t>(relays_.size()); }
 
   // Donated inputs that must not be overwritten: those whose memory, or a view of it, is held
   // elsewhere; and all inputs of a program with relays, which may fail after it has written them.
@@ -212,7 +216,7 @@ class PjrtExecutable final : public Executable {
       const ExecutionOptions& options, std::span<const int64_t> kept) const {
     ExecutionOptions of_run = options;
     if (of_run.run_id == 0) of_run.run_id = new_run_id();
-    const Run run(of_run, numbers_);
+    const Run run(of_run, numbers_, relays_);
     const uint64_t number = run.number();
     Storage storage = Storage::allocate(sizeof(number));
     std::memcpy(storage.data(), &number, sizeof(number));

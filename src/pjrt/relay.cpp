@@ -1,9 +1,11 @@
 #include "pjrt/relay.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
-#include <unordered_map>
+#include <memory_resource>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,39 +17,44 @@
 namespace farcall::pjrt {
 namespace {
 
-// Objects by number, while they live.
-template <class T>
-class Table {
+// The runs of this process by number, without locks.
+class Runs {
  public:
-  uint64_t add(const T* object) {
-    const std::lock_guard lock(mutex_);
-    objects_[++last_] = object;
-    return last_;
+  // Waits while there are kMost runs.
+  uint64_t add(Run* run) {
+    for (;;) {
+      for (size_t tried = 0; tried < kMost; ++tried) {
+        const uint64_t number = last_.fetch_add(1, std::memory_order_relaxed) + 1;
+        uint64_t none = 0;
+        if (!slot(number).number.compare_exchange_strong(none, number)) continue;
+        slot(number).run.store(run, std::memory_order_release);
+        return number;
+      }
+      std::this_thread::yield();
+    }
   }
-  void remove(uint64_t number) {
-    const std::lock_guard lock(mutex_);
-    objects_.erase(number);
-  }
-  // Null if no object has this number.
-  T* find(uint64_t number) const {
-    const std::lock_guard lock(mutex_);
-    const auto found = objects_.find(number);
-    return found == objects_.end() ? nullptr : const_cast<T*>(found->second);
+  void remove(uint64_t number) { slot(number).number.store(0, std::memory_order_release); }
+  // Null if the run has ended.
+  Run* find(uint64_t number) {
+    const bool is_there = slot(number).number.load(std::memory_order_acquire) == number;
+    return is_there ? slot(number).run.load(std::memory_order_acquire) : nullptr;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::unordered_map<uint64_t, const T*> objects_;
-  uint64_t last_ = 0;
+  static constexpr size_t kMost = 1024;
+  struct Slot {
+    std::atomic<uint64_t> number{0};  // 0 if the slot is free
+    std::atomic<Run*> run{nullptr};
+  };
+  Slot& slot(uint64_t number) { return slots_[number % kMost]; }
+
+  std::array<Slot, kMost> slots_;
+  std::atomic<uint64_t> last_{0};
 };
 
-Table<Relay>& relays() {
-  static auto* table = new Table<Relay>;
-  return *table;
-}
-Table<Run>& runs() {
-  static auto* table = new Table<Run>;
-  return *table;
+Runs& runs() {
+  static auto* all = new Runs;
+  return *all;
 }
 
 ProgramPtr program_of(const Program& program, const Equation& equation) {
@@ -87,17 +94,17 @@ void run_relay(const Relay& relay, Run& run, std::span<const void* const> argume
   }
   if (!run.has_failed()) {
     try {
-      ExecutionOptions options = run.options();
       if (!run.is_on_several())
-        return run_on_memory(*relay.executable(), arguments, results, options);
+        return run_on_memory(*relay.executable(), arguments, results, run.options());
       const OnHost scope;
+      ExecutionOptions options = run.options();
       options.device_ordinal = place;
       return run_on_memory(*relay.executable(), arguments, results, options);
     } catch (...) {
       run.fail(std::current_exception());
     }
   }
-  const std::vector<size_t> sizes = relay.result_sizes();
+  const std::span<const size_t> sizes = relay.result_sizes();
   for (size_t i = 0; i < results.size(); ++i) {
     if (sizes[i] > 0) std::memset(results[i], 0, sizes[i]);
   }
@@ -110,20 +117,22 @@ ffi::Error relay_call(ffi::DeviceOrdinal device, int64_t id, ffi::RemainingArgs 
   uint64_t number = 0;
   std::memcpy(&number, buffer_of(0).untyped_data(), sizeof(number));
   Run* run = runs().find(number);
-  const Relay* relay = relays().find(static_cast<uint64_t>(id));
-  if (!run || !relay) return ffi::Error::Internal("farcall.relay: the run has ended");
-  std::vector<const void*> arguments;
-  std::vector<void*> results;
-  for (size_t i = 1; i < args.size(); ++i) arguments.push_back(buffer_of(i).untyped_data());
-  for (size_t i = 0; i < rets.size(); ++i) results.push_back(result_of(i).untyped_data());
-  if (results.size() > relay->result_sizes().size()) {
+  if (!run) return ffi::Error::Internal("farcall.relay: the run has ended");
+  const Relay& relay = run->relay(id);
+  std::array<std::byte, 512> space;
+  std::pmr::monotonic_buffer_resource memory(space.data(), space.size());
+  std::pmr::vector<const void*> arguments(args.size() - 1, &memory);
+  std::pmr::vector<void*> results(rets.size(), &memory);
+  for (size_t i = 0; i < arguments.size(); ++i) arguments[i] = buffer_of(i + 1).untyped_data();
+  for (size_t i = 0; i < results.size(); ++i) results[i] = result_of(i).untyped_data();
+  if (results.size() > relay.result_sizes().size()) {
     std::memcpy(results.back(), &number, sizeof(number));
     results.pop_back();
   }
   const int32_t place = run->place_of(device);
-  const auto work = [&] { run_relay(*relay, *run, arguments, results, place); };
-  if (run->is_on_several() && relay->place() == stablehlo::RelayPlace::kOnAll) {
-    run->once_for_all(*relay, place, results, work);
+  const auto work = [&] { run_relay(relay, *run, arguments, results, place); };
+  if (run->is_on_several() && relay.place() == stablehlo::RelayPlace::kOnAll) {
+    run->once_for_all(relay, place, results, work);
   } else {
     work();
   }
@@ -135,25 +144,20 @@ ffi::Error relay_call(ffi::DeviceOrdinal device, int64_t id, ffi::RemainingArgs 
 
 }  // namespace
 
-Relay::Relay(const Program& program, const Equation& equation, stablehlo::RelayPlace place)
-    : executable_(compile(program_of(program, equation), host_device())),
-      place_(place),
-      id_(static_cast<int64_t>(relays().add(this))) {}
-
-Relay::Relay(stablehlo::RelayPlace place)
-    : place_(place), id_(static_cast<int64_t>(relays().add(this))) {}
-
-Relay::~Relay() { relays().remove(static_cast<uint64_t>(id_)); }
-
-std::vector<size_t> Relay::result_sizes() const {
-  if (!executable_) return {sizeof(bool)};
-  std::vector<size_t> sizes;
-  for (const ShapeDtype& type : executable_->output_types()) sizes.push_back(type.nbytes());
-  return sizes;
+Relay::Relay(int64_t id, const Program& program, const Equation& equation,
+             stablehlo::RelayPlace place)
+    : executable_(compile(program_of(program, equation), host_device())), place_(place), id_(id) {
+  for (const ShapeDtype& type : executable_->output_types()) {
+    result_sizes_.push_back(type.nbytes());
+  }
 }
 
-Run::Run(const ExecutionOptions& options, std::span<const int> devices)
-    : number_(runs().add(this)), options_(options), devices_(devices) {}
+Relay::Relay(int64_t id, stablehlo::RelayPlace place)
+    : place_(place), id_(id), result_sizes_{sizeof(bool)} {}
+
+Run::Run(const ExecutionOptions& options, std::span<const int> devices,
+         std::span<const std::unique_ptr<const Relay>> relays)
+    : options_(options), devices_(devices), relays_(relays), number_(runs().add(this)) {}
 Run::~Run() { runs().remove(number_); }
 
 int32_t Run::place_of(int device) const {
@@ -162,12 +166,9 @@ int32_t Run::place_of(int device) const {
 
 void Run::fail(std::exception_ptr error) {
   const std::lock_guard lock(mutex_);
-  if (!error_) error_ = std::move(error);
-}
-
-bool Run::has_failed() const {
-  const std::lock_guard lock(mutex_);
-  return error_ != nullptr;
+  if (error_) return;
+  error_ = std::move(error);
+  has_failed_.store(true, std::memory_order_release);
 }
 
 void Run::raise_if_failed() const {
@@ -177,7 +178,7 @@ void Run::raise_if_failed() const {
 
 void Run::once_for_all(const Relay& relay, int32_t place, std::span<void* const> results,
                        const std::function<void()>& work) {
-  const std::vector<size_t> sizes = relay.result_sizes();
+  const std::span<const size_t> sizes = relay.result_sizes();
   std::unique_lock lock(mutex_);
   const std::pair key(relay.id(), num_calls_[{relay.id(), place}]++);
   const auto [found, is_first] = made_.try_emplace(key);
@@ -214,6 +215,37 @@ void check_may_execute() {
 FARCALL_DEFINE_HANDLER(farcall_pjrt_relay, farcall::pjrt::relay_call, "id");
 
 namespace farcall::pjrt {
+namespace {
+
+// Runs calls of runs on one device without decoding the frame, which takes as long as a short call.
+// Leaves everything else, errors too, to farcall_pjrt_relay.
+FARCALL_FFI_Error* relay_entry(FARCALL_FFI_CallFrame* frame) {
+  constexpr size_t kMost = 16;
+  const auto num_inputs = static_cast<size_t>(frame->args.size);
+  const auto num_results = static_cast<size_t>(frame->rets.size);
+  if (frame->stage != FARCALL_FFI_ExecutionStage_EXECUTE || frame->extension_start ||
+      num_inputs == 0 || num_inputs > kMost || num_results > kMost || frame->attrs.size != 1) {
+    return farcall_pjrt_relay(frame);
+  }
+  const auto data_of = [](void* buffer) { return static_cast<FARCALL_FFI_Buffer*>(buffer)->data; };
+  const void* inputs[kMost];
+  void* results[kMost];
+  for (size_t i = 0; i < num_inputs; ++i) inputs[i] = data_of(frame->args.args[i]);
+  for (size_t i = 0; i < num_results; ++i) results[i] = data_of(frame->rets.rets[i]);
+  uint64_t number = 0;
+  int64_t id = 0;
+  std::memcpy(&number, inputs[0], sizeof(number));
+  std::memcpy(&id, static_cast<FARCALL_FFI_Scalar*>(frame->attrs.attrs[0])->value, sizeof(id));
+  Run* run = runs().find(number);
+  if (!run || run->is_on_several() || run->has_failed()) return farcall_pjrt_relay(frame);
+  const Relay& relay = run->relay(id);
+  const size_t num_own = relay.result_sizes().size();
+  if (num_results > num_own) std::memcpy(results[num_own], &number, sizeof(number));
+  run_relay(relay, *run, {inputs + 1, num_inputs - 1}, {results, num_own}, 0);
+  return run->has_failed() ? farcall_pjrt_relay(frame) : nullptr;
+}
+
+}  // namespace
 
 void register_relay(const Client& client) {
   if (!client.is_cpu()) {
@@ -223,8 +255,8 @@ void register_relay(const Client& client) {
   }
   static std::once_flag is_registered;
   std::call_once(is_registered, [&] {
-    client.plugin().register_handler(stablehlo::kRelayTarget,
-                                     reinterpret_cast<void*>(&farcall_pjrt_relay), "Host");
+    client.plugin().register_handler(stablehlo::kRelayTarget, reinterpret_cast<void*>(&relay_entry),
+                                     "Host");
   });
 }
 

@@ -1,12 +1,13 @@
 // Relays: equations that a plugin's program hands back to be run by the native engine on the CPU.
 //
-// A plugin knows one handler, farcall's. The handler finds the relay by the attribute `id`, and the
-// run by the number in its first operand. What a relay throws is stored in the run, and raised
-// unchanged after execution. On one device the plugin also gets an error at once, which ends the
-// run. On several devices the others may wait for the failed one: from then on, relays return
-// zeros, and loops that contain relays end.
+// A plugin knows one handler, farcall's. The handler finds the run by the number in its first
+// operand, and the relay of that run by the attribute `id`. What a relay throws is stored in the
+// run, and raised unchanged after execution. On one device the plugin also gets an error at once,
+// which ends the run. On several devices the others may wait for the failed one: from then on,
+// relays return zeros, and loops that contain relays end.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -29,44 +30,44 @@ namespace farcall::pjrt {
 
 class Relay {
  public:
-  // Compiles the equation.
-  Relay(const Program& program, const Equation& equation, stablehlo::RelayPlace place);
+  // Compiles the equation. `id` is the index of the relay among those of its program.
+  Relay(int64_t id, const Program& program, const Equation& equation, stablehlo::RelayPlace place);
   // A guard of a loop (LowerOptions::guard).
-  explicit Relay(stablehlo::RelayPlace place);
-  ~Relay();
-  Relay(const Relay&) = delete;
-  Relay& operator=(const Relay&) = delete;
+  Relay(int64_t id, stablehlo::RelayPlace place);
 
   int64_t id() const { return id_; }
   stablehlo::RelayPlace place() const { return place_; }
   // Null for a guard.
   const Executable* executable() const { return executable_.get(); }
   // The size of each result in bytes.
-  std::vector<size_t> result_sizes() const;
+  std::span<const size_t> result_sizes() const { return result_sizes_; }
 
  private:
   std::shared_ptr<const Executable> executable_;
   stablehlo::RelayPlace place_;
   int64_t id_;
+  std::vector<size_t> result_sizes_;
 };
 
 // One execution of a program with relays. It can be found by its number while it lasts.
 class Run {
  public:
   // `devices` are the plugin's numbers of the devices.
-  Run(const ExecutionOptions& options, std::span<const int> devices);
+  Run(const ExecutionOptions& options, std::span<const int> devices,
+      std::span<const std::unique_ptr<const Relay>> relays);
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
   uint64_t number() const { return number_; }
   const ExecutionOptions& options() const { return options_; }
+  const Relay& relay(int64_t id) const { return *relays_[static_cast<size_t>(id)]; }
   bool is_on_several() const { return devices_.size() > 1; }
   // The index of the device with this number.
   int32_t place_of(int device) const;
 
   void fail(std::exception_ptr error);
-  bool has_failed() const;
+  bool has_failed() const { return has_failed_.load(std::memory_order_acquire); }
   // Raises what the first failed relay threw, if any failed.
   void raise_if_failed() const;
 
@@ -83,14 +84,16 @@ class Run {
     size_t num_taken = 0;
   };
 
-  uint64_t number_;
   const ExecutionOptions& options_;
   std::span<const int> devices_;
+  std::span<const std::unique_ptr<const Relay>> relays_;
   mutable std::mutex mutex_;
+  std::atomic<bool> has_failed_{false};
   std::exception_ptr error_;
   std::condition_variable is_made_;
   std::map<std::pair<int64_t, int32_t>, uint64_t> num_calls_;  // by relay and place
   std::map<std::pair<int64_t, uint64_t>, Made> made_;          // by relay and call number
+  const uint64_t number_;  // the last member: the run can be found when all others are set
 };
 
 // Raises FAILED_PRECONDITION inside a callback of a program on several devices: the plugin would

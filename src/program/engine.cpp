@@ -1,9 +1,11 @@
 #include <farcall/program/engine.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <memory_resource>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -64,18 +66,39 @@ Storage copied(const void* data, size_t nbytes) {
   return copy;
 }
 
+// Like Executable::execute_in_place, for results that are not aligned or overlap inputs.
+bool execute_in_own_memory(const Executable& executable, std::span<const void* const> inputs,
+                           std::span<void* const> results, const ExecutionOptions& options) {
+  if (!executable.runs_in_place()) return false;
+  std::vector<Storage> own;
+  std::vector<void*> pointers;
+  for (const ShapeDtype& type : executable.output_types()) {
+    pointers.push_back(own.emplace_back(Storage::allocate(type.nbytes())).data());
+  }
+  if (!executable.execute_in_place(inputs, pointers, options)) return false;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (own[i].nbytes() > 0) std::memcpy(results[i], pointers[i], own[i].nbytes());
+  }
+  return true;
+}
+
 }  // namespace
 
 void run_on_memory(const Executable& executable, std::span<const void* const> inputs,
                    std::span<void* const> results, const ExecutionOptions& options) {
+  if (executable.execute_in_place(inputs, results, options)) return;
+  if (execute_in_own_memory(executable, inputs, results, options)) return;
   const auto input_types = executable.input_types();
   const auto output_types = executable.output_types();
   // Callbacks may keep memory, so it needs an owner; other devices need their own memory.
   const bool is_shared = executable.device().is_host() && !executable.program().holds_callback;
-  std::vector<Storage> held;
-  std::vector<const Storage*> pointers;
-  std::vector<Storage> outputs(results.size());
+  std::array<std::byte, 512> space;
+  std::pmr::monotonic_buffer_resource memory(space.data(), space.size());
+  std::pmr::vector<Storage> held(&memory);
+  std::pmr::vector<const Storage*> pointers(&memory);
+  std::pmr::vector<Storage> outputs(results.size(), &memory);
   held.reserve(inputs.size());  // addresses must stay valid
+  pointers.reserve(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const size_t nbytes = input_types[i].nbytes();
     pointers.push_back(
@@ -92,9 +115,11 @@ void run_on_memory(const Executable& executable, std::span<const void* const> in
   }
   executable.execute(pointers, outputs, options);
   for (size_t i = 0; i < results.size(); ++i) {
-    const Storage made = outputs[i].buffer() ? outputs[i].buffer()->to_host() : outputs[i];
+    const DeviceBuffer* buffer = outputs[i].buffer();
+    if (!buffer && outputs[i].data() == results[i]) continue;
+    const Storage made = buffer ? buffer->to_host() : outputs[i];
     const size_t nbytes = output_types[i].nbytes();
-    if (nbytes > 0 && made.data() != results[i]) std::memcpy(results[i], made.data(), nbytes);
+    if (nbytes > 0) std::memcpy(results[i], made.data(), nbytes);
   }
 }
 

@@ -105,6 +105,29 @@ def test_tensors_that_are_kept_never_change() -> None:
         np.testing.assert_array_equal(y, 2 * x)
 
 
+def test_memory_of_a_caller_cannot_be_kept() -> None:
+    """A program that writes into its caller's memory cannot keep it alive."""
+    kept: list[Any] = []
+
+    def keeps(x: Any, y: Any) -> None:
+        double(x, y)
+        if len(kept) == 0:
+            kept.extend([x, y])
+
+    made = function(lambda x: fc.ffi.ffi_call(name, spec(3))(x))
+    name = registered(keeps)
+    x = np.ones(3, np.float32)
+    memory = np.zeros(64, np.float32)
+    aligned = next(i for i in range(16) if memory[i:].ctypes.data % 64 == 0)
+    for first in (aligned, aligned + 1):
+        kept.clear()
+        y = memory[first : first + 3]
+        with pytest.raises(RuntimeError, match="must copy the data instead"):
+            made(*tensors(x, y))
+        made(*tensors(x, y))  # does not keep
+        np.testing.assert_array_equal(y, 2 * x)
+
+
 def test_attributes_stand_where_they_are_asked_for() -> None:
     seen: list[Any] = []
 

@@ -36,6 +36,8 @@ class NativeExecutable final : public Executable {
         unfused_(std::move(unfused)),
         plan_(std::move(plan)),
         overwrites_(std::ranges::find(plan_->overwrites, true) != plan_->overwrites.end()),
+        runs_in_place_(device.is_host() && !overwrites_ && !this->program().holds_callback &&
+                       has_own_outputs(*plan_)),
         pool_(*plan_) {}
 
   const std::vector<bool>& overwrites() const override { return plan_->overwrites; }
@@ -111,30 +113,82 @@ class NativeExecutable final : public Executable {
     move_to_device(outputs);
   }
 
+  bool runs_in_place() const override { return runs_in_place_; }
+  bool execute_in_place(std::span<const void* const> inputs, std::span<void* const> results,
+                        const ExecutionOptions& options) const override {
+    if (!runs_in_place_ || !are_apart(inputs, results)) return false;
+    const StatePool::Lease state = pool_.take();
+    run(*state, options, [&] {
+      state->set_memory_is_borrowed();
+      set_pointers(*state, [&](Place place) {
+        return place.kind == Place::Kind::kInput ? const_cast<void*>(inputs[place.index])
+                                                 : results[place.index];
+      });
+    });
+    return true;
+  }
+
  private:
   void execute_on_host(std::span<const Storage* const> inputs, std::span<Storage> outputs,
                        const ExecutionOptions& options) const {
     const StatePool::Lease state = pool_.take();
-    state->options.run_id = state->run_id_base + ++state->num_runs;
-    const Profiling profiling(*this, *state);
+    std::vector<const Storage*> own;
     try {
-      state->lease_arenas();
-      const Binding binding(*plan_, *state, options);
-      std::vector<const Storage*> own;
-      if (overwrites_) inputs = with_own_copies(*state, inputs, own);
-      make_outputs(inputs, outputs);
-      state->set_memory_of_run(inputs, outputs);
-      set_pointers(*state, inputs, outputs);
-      if (plan_->has_execution_stages) {
-        state->for_each_invocation([](Invocation& invocation) { invocation.prepare(); });
-        state->for_each_invocation([](Invocation& invocation) { invocation.initialize(); });
-      }
-      state->run();
+      run(*state, options, [&] {
+        if (overwrites_) inputs = with_own_copies(*state, inputs, own);
+        make_outputs(inputs, outputs);
+        state->set_memory_of_run(inputs, outputs);
+        set_pointers(*state, [&](Place place) {
+          const bool is_input = place.kind == Place::Kind::kInput;
+          return (is_input ? *inputs[place.index] : outputs[place.index]).data();
+        });
+      });
       if (state->is_kept()) separate(outputs);
     } catch (...) {
       for (Storage& output : outputs) output = Storage();
       throw;
     }
+  }
+
+  // One run of a state. `set_memory` sets the pointers of this run.
+  template <class SetMemory>
+  void run(State& state, const ExecutionOptions& options, const SetMemory& set_memory) const {
+    state.options.run_id = state.run_id_base + ++state.num_runs;
+    const Profiling profiling(*this, state);
+    state.lease_arenas();
+    const Binding binding(*plan_, state, options);
+    set_memory();
+    if (plan_->has_execution_stages) {
+      state.for_each_invocation([](Invocation& invocation) { invocation.prepare(); });
+      state.for_each_invocation([](Invocation& invocation) { invocation.initialize(); });
+    }
+    state.run();
+  }
+
+  // Whether the plan computes each output into memory of its own.
+  static bool has_own_outputs(const Plan& plan) {
+    for (size_t i = 0; i < plan.outputs.size(); ++i) {
+      const Place place = plan.outputs[i].place;
+      if (place.kind != Place::Kind::kOutput || place.index != i) return false;
+    }
+    return true;
+  }
+
+  // Whether the results are aligned and overlap no input.
+  bool are_apart(std::span<const void* const> inputs, std::span<void* const> results) const {
+    const auto begins_before = [](const void* one, const void* other, size_t nbytes) {
+      return reinterpret_cast<uintptr_t>(one) < reinterpret_cast<uintptr_t>(other) + nbytes;
+    };
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (!is_aligned(results[i])) return false;
+      for (size_t j = 0; j < inputs.size(); ++j) {
+        if (begins_before(inputs[j], results[i], output_types()[i].nbytes()) &&
+            begins_before(results[i], inputs[j], input_types()[j].nbytes())) {
+          return false;
+        }
+      }
+    }
+    return true;
   }
 
   static const NamedSharding* sharding_in(const Shardings& all, size_t i) {
@@ -258,11 +312,15 @@ class NativeExecutable final : public Executable {
       if (is_default(options) && !plan.has_execution_stages) return;
       state_ = &state;
       if (is_default(options)) return;
-      given_ = options;
-      given_->keeper = &state;
-      // All calls of an execution have the same id.
-      if (given_->run_id == 0) given_->run_id = state.options.run_id;
-      state.for_each_invocation([&](Invocation& invocation) { invocation.begin(*given_); });
+      const ExecutionOptions* seen = &options;
+      if (options.run_id == 0 || plan.program->holds_callback) {
+        given_ = options;
+        given_->keeper = &state;
+        // All calls of an execution have the same id.
+        if (given_->run_id == 0) given_->run_id = state.options.run_id;
+        seen = &*given_;
+      }
+      state.for_each_invocation([&](Invocation& invocation) { invocation.begin(*seen); });
     }
     ~Binding() {
       if (!state_) return;
@@ -333,20 +391,22 @@ class NativeExecutable final : public Executable {
   }
 
   // The owner of adopted memory may change it later, so results must not share it.
-  static Storage copy(const Storage& from) {
-    Storage to = Storage::allocate(from.nbytes());
-    if (from.nbytes() > 0) std::memcpy(to.data(), from.data(), from.nbytes());
+  static Storage copy(const Storage& from) { return copy(from.data(), from.nbytes()); }
+  static Storage copy(const void* from, size_t nbytes) {
+    Storage to = Storage::allocate(nbytes);
+    if (nbytes > 0) std::memcpy(to.data(), from, nbytes);
     return to;
   }
 
-  void set_pointers(State& state, std::span<const Storage* const> inputs,
-                    std::span<const Storage> outputs) const {
+  // `data_of` returns the memory of an input or an output.
+  template <class DataOf>
+  void set_pointers(State& state, const DataOf& data_of) const {
     for (const PointerUse& use : plan_->run_pointers) {
       const bool is_input = use.place.kind == Place::Kind::kInput;
-      void* data = (is_input ? *inputs[use.place.index] : outputs[use.place.index]).data();
+      void* data = data_of(use.place);
       // Handlers rely on alignment, which adopted memory may not have.
       if (use.needs_alignment && is_input && !is_aligned(data)) [[unlikely]]
-        data = aligned(state, *inputs[use.place.index]);
+        data = aligned(state, data, input_types()[use.place.index].nbytes());
       if (use.call == PointerUse::kNoCall) {
         state.operands[use.index] = data;
       } else if (use.is_result) {
@@ -357,8 +417,8 @@ class NativeExecutable final : public Executable {
     }
   }
 
-  static void* aligned(State& state, const Storage& input) {
-    return state.private_inputs.emplace_back(copy(input)).data();
+  static void* aligned(State& state, const void* input, size_t nbytes) {
+    return state.private_inputs.emplace_back(copy(input, nbytes)).data();
   }
 
   // A donated input is overwritten only if nothing else holds its memory; otherwise it is copied.
@@ -379,6 +439,7 @@ class NativeExecutable final : public Executable {
   ProgramPtr unfused_;
   std::unique_ptr<const Plan> plan_;
   bool overwrites_;
+  bool runs_in_place_;
   mutable StatePool pool_;
 };
 

@@ -1,5 +1,6 @@
 #include "engine/native/state.h"
 
+#include <farcall/core/error.h>
 #include <farcall/core/memory_pool.h>
 
 #include "engine/native/interrupt_watch.h"
@@ -205,6 +206,11 @@ void State::run_profiled(void* scratch) {
 }
 
 std::shared_ptr<const void> State::keep() {
+  if (is_borrowed_) {
+    throw Error(ErrorCode::kFailedPrecondition,
+                "a function kept an array after its call, but the array is in memory of the "
+                "program's caller; the function must copy the data instead");
+  }
   if (!kept_) {
     std::vector<Storage> all;
     add_memory(all);

@@ -46,7 +46,11 @@ struct State final : MemoryKeeper {
   void set_memory_of_run(std::span<const Storage* const> inputs, std::span<const Storage> outputs) {
     inputs_of_run_ = inputs;
     outputs_of_run_ = outputs;
+    is_borrowed_ = false;
   }
+  // The arrays of the run that begins are in memory of its caller, so keep() raises
+  // FAILED_PRECONDITION.
+  void set_memory_is_borrowed() { is_borrowed_ = true; }
   std::shared_ptr<const void> keep() override;
   // If true, others hold the memory: the state cannot run again.
   bool is_kept() const { return kept_ != nullptr; }
@@ -98,6 +102,7 @@ struct State final : MemoryKeeper {
   const void* leased_ = nullptr;  // the leased arena for which pointers are set
   std::span<const Storage* const> inputs_of_run_;
   std::span<const Storage> outputs_of_run_;
+  bool is_borrowed_ = false;
   std::shared_ptr<const std::vector<Storage>> kept_;
   struct Profiled {
     detail::ProfiledRun* run;

@@ -94,6 +94,38 @@ def test_donated_arrays_of_a_device_are_used() -> None:
     assert (view[0], z[0]) == (1, 2)
 
 
+def test_repeated_calls_run_where_their_arguments_are() -> None:
+    f = fc.jit(lambda a, b: (a + b, a * b))
+    on_last = fc.jit(lambda a: a + 1, device=fc.devices()[3])
+    plain = fnp.arange(3.0)
+    for _ in range(3):
+        for device in fc.devices():
+            x = fc.device_put(plain, device)
+            results = f(x, x)
+            for result in results:
+                assert (result.device, result.committed) == (device, True)
+            np.testing.assert_array_equal(results[0], [0, 2, 4])
+            mixed = f(x, plain)[1]
+            assert (mixed.device, mixed.committed) == (device, True)
+            assert on_last(x).device == on_last(plain).device == fc.devices()[3]
+            assert on_last(plain).committed
+            with fc.default_device(device):
+                uncommitted = f(plain, plain)[0]
+                again = f(uncommitted, uncommitted)[0]
+            assert not uncommitted.committed
+            assert uncommitted.device == again.device == device
+            assert f(uncommitted, uncommitted)[0].device == fc.devices()[0]
+        first, last = (fc.device_put(plain, fc.devices()[i]) for i in (0, 3))
+        with pytest.raises(ValueError, match="different devices"):
+            f(first, last)
+        del x, results
+    x = fc.device_put(plain, fc.devices()[1])
+    f(x, x)
+    x.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        f(x, x)
+
+
 # ---- arrays over several devices -----------------------------------------------------------------
 
 SPECS = [(), ("x",), (None, "x")]
