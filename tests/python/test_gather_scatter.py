@@ -522,3 +522,23 @@ def test_single_elements_of_lines_and_columns(dtype: str, index: str) -> None:
                 operand, places, updates, lax.ScatterDimensionNumbers((), dims, (0,)), mode=mode
             )
             same(found if operand.ndim == 1 else found[:, 0], expected)
+
+
+@pytest.mark.parametrize("name", ["scatter_max", "scatter_min"])
+def test_derivatives_of_extremes_at_nans_are_those_of_jax(name: str) -> None:
+    x = np.array([1.0, np.nan, 3.0, 2.0, 5.0, np.nan, 7.0])
+    updates = np.array([1.0, 4.0, np.nan, 9.0, 9.0])
+    indices = np.array([[0], [1], [3], [4], [4]])
+
+    def results(root: Any, lax_: Any) -> list[np.ndarray]:
+        numbers = lax_.ScatterDimensionNumbers((), (0,), (0,))
+
+        def f(x: Any, u: Any) -> Any:
+            return getattr(lax_, name)(x, indices, u, numbers)
+
+        value, back = root.vjp(f, x, updates)
+        tangents = (np.arange(1.0, 8), np.arange(10.0, 15))
+        return [value, *back(np.arange(1.0, 8)), root.jvp(f, (x, updates), tangents)[1]]
+
+    for found, wanted in zip(results(fc, lax), results(jax, jax.lax), strict=True):
+        np.testing.assert_array_equal(found, wanted)

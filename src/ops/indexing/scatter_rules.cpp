@@ -12,6 +12,7 @@
 #include "ops/indexing/dimension_numbers.h"
 #include "ops/indexing/indexing.h"
 #include "ops/indexing/scatter.h"
+#include "ops/internal/rules.h"
 
 namespace farcall::indexing {
 namespace {
@@ -124,14 +125,22 @@ JvpResults scatter_extreme_jvp(const JvpCall& call) {
   const auto as_number = [&](const Array& mask) {
     return lax::convert_element_type(mask, operand.dtype());
   };
-  const Array operand_share = as_number(lax::eq(operand, result));
+  // An element that no update reaches keeps its tangent, also if it is NaN.
+  const Array is_reached = lax::scatter(
+      zeros_of(operand.type().with_dtype(DType::kBool)), indices,
+      broadcast_scalar(scalar_of(DType::kBool, 1), updates.shape()), p, scatter_options_of(p));
+  const Array operand_share =
+      as_number(lax::bitwise_or(lax::eq(operand, result), lax::bitwise_not(is_reached)));
   const Array update_share = as_number(lax::eq(updates, reached));
   const Array count =
       lax::scatter_add(operand_share, indices, update_share, p, scatter_options_of(p));
   const Array sum = lax::scatter_add(
       lax::mul(or_zeros(call.tangents[0], operand), operand_share), indices,
       lax::mul(or_zeros(call.tangents[2], updates), update_share), p, scatter_options_of(p));
-  return {{result}, {lax::div(sum, count)}};
+  // Where the result is NaN, no operand equals it, and the tangent is zero.
+  return {{result},
+          {lax::div(sum, lax::max(count, broadcast_scalar(scalar_of(operand.dtype(), 1),
+                                                          operand.shape())))}};
 }
 
 std::vector<Array> scatter_transpose(const TransposeCall& call) {
