@@ -87,6 +87,6 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CheckFile 
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    handlers = [*config.getini("farcall_handlers"), *config.getoption("--farcall-handlers")]
+    handlers = [*config.getini("farcall_handlers"), *(config.getoption("--farcall-handlers") or [])]
     for handler in dict.fromkeys(handlers):
         items.append(CheckItem.from_parent(session, name=handler, handler=handler))
