@@ -39,14 +39,14 @@ int main(int argc, char** argv) {
     std::string names;
     for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
       names += (names.empty() ? "" : ", ") + command->get_name();
-    fmt::print(stderr, "farcall: there is no subcommand {}. The subcommands are {}.\n",
-               quoted(argv[1]), names);
-    return tools::kUsage;
+    return command::report_usage(
+        argc, argv,
+        fmt::format("there is no subcommand {}. The subcommands are {}.", quoted(argv[1]), names));
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? tools::kFine : tools::kUsage;
+    return command::report_parse_error(app, error, argc, argv);
   }
   const CLI::App& subcommand = *app.get_subcommands().front();
   try {

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "farcall/validators.h"
+
 namespace farcall::command {
 namespace {
 
@@ -29,9 +31,9 @@ void add_common(CLI::App& command, RunOptions& o) {
       ->group("A handler");
   command.add_flag("--check", o.is_checked,
                    "Run foreign calls between guards; what they do wrong ends the run with 1");
-  command.add_option("--seed", o.seed, "Of random arguments");
+  command.add_option("--seed", o.seed, "Of random arguments")->check(not_negative());
   command.add_option("--timeout", o.timeout, "Seconds after which the run ends with 124")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   command.add_flag("--json", o.is_json, "Print JSON");
 }
 
@@ -59,7 +61,7 @@ CLI::App* add_trace_options(CLI::App& app, RunOptions& options) {
                    "Where the trace goes, for chrome://tracing and ui.perfetto.dev")
       ->capture_default_str();
   command->add_option("--runs", options.num_runs, "How often it is run")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   command->footer(
       "Example: farcall trace model.txt --lib librms_norm.so:rms_norm --out trace.json");

@@ -168,6 +168,11 @@ std::string contents_of(const std::string& path) {
 
 ProgramPtr read_program(const std::string& path) {
   const std::string bytes = contents_of(path);
+  if (bytes.starts_with("\x7f"
+                        "ELF")) {
+    throw Failure(tools::kUsage, fmt::format("{} is a library: name its handler, {}:SYMBOL.",
+                                             farcall::quoted(path), path));
+  }
   const ProgramPtr program =
       bytes.starts_with("farcall\n") ? deserialize_program(bytes).program : parse_program(bytes);
   if (!program->name.empty()) return program;
@@ -193,9 +198,13 @@ Job job_of_handler(const command::RunOptions& options) {
   }
   Attributes attributes;
   for (const std::string& text : options.attributes) tools::parse_attribute(text, attributes);
-  const FfiCall call(symbol, results);
-  job.program = record([&](std::span<const Array> inputs) { return call(inputs, attributes); },
-                       types, symbol);
+  // Kept even if it has no results: the handler tells how many it has.
+  const FfiCall call(symbol, results, {.has_side_effect = true});
+  auto program = std::make_shared<Program>(*record(
+      [&](std::span<const Array> inputs) { return call(inputs, attributes); }, types, symbol));
+  // Errors name the user's lines, and this one is not the user's.
+  for (Equation& equation : program->equations) equation.where = nullptr;
+  job.program = std::move(program);
   return job;
 }
 
@@ -212,9 +221,9 @@ Job make_job(const command::RunOptions& options) {
     job.arguments = arguments_of(options, *job.program);
     return job;
   }
-  const size_t colon = name.rfind(':');
-  if (colon == std::string::npos || !std::filesystem::exists(name.substr(0, colon))) {
-    throw Failure(tools::kCouldNotRun, fmt::format("there is no file {}.", farcall::quoted(name)));
+  const std::string file = name.substr(0, name.rfind(':'));
+  if (file == name || !std::filesystem::exists(file)) {
+    throw Failure(tools::kCouldNotRun, fmt::format("there is no file {}.", farcall::quoted(file)));
   }
   return job_of_handler(options);
 }

@@ -118,6 +118,25 @@ int trace(const command::RunOptions& options) {
   return tools::kFine;
 }
 
+// ---- errors ----
+
+const CLI::App* g_subcommand = nullptr;
+
+void report_crash(const char* text) {
+  const std::string message = fmt::format("the handler ended the program with {}", text);
+  command::report_failure(*g_subcommand, message.c_str(), tools::kCouldNotRun);
+  std::fflush(stdout);
+  _exit(tools::kCouldNotRun);
+}
+
+// The library's advice for programs in C++ and Python, as one for the command.
+std::string for_the_command(std::string message) {
+  constexpr std::string_view advice = "register_ffi_target adds one";
+  const size_t at = message.find(advice);
+  if (at == std::string::npos) return message;
+  return message.replace(at, advice.size(), "--lib LIBRARY:SYMBOL=TARGET adds one");
+}
+
 // An error that the checks of a call report counts as a finding; other errors of handlers do not.
 int code_of(const FfiError& error) {
   return error.detail().starts_with("check_foreign_calls: ") ? tools::kFindings
@@ -139,18 +158,22 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? tools::kFine : tools::kUsage;
+    return command::report_parse_error(app, error, argc, argv);
   }
   const CLI::App& subcommand = *app.get_subcommands().front();
   try {
+    g_subcommand = &subcommand;
+    detail::report_crashes(report_crash);
     limit_time(options.timeout);
     if (options.is_checked) set_flag(Flag::kCheckForeignCalls, 1);
     return run_command->parsed() ? run(options) : trace(options);
   } catch (const tools::Failure& failure) {
     return command::report_failure(subcommand, failure.what(), failure.code());
   } catch (const FfiError& error) {
-    return command::report_failure(subcommand, error.what(), code_of(error));
+    return command::report_failure(subcommand, for_the_command(error.what()).c_str(),
+                                   code_of(error));
   } catch (const std::exception& error) {
-    return command::report_failure(subcommand, error.what(), tools::kCouldNotRun);
+    return command::report_failure(subcommand, for_the_command(error.what()).c_str(),
+                                   tools::kCouldNotRun);
   }
 }

@@ -1,12 +1,20 @@
 #include "ffi/internal/foreign_stack.h"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <unistd.h>
 
-#include <csignal>
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <farcall/ffi/isolation.h>
 
 namespace farcall::runtime {
 namespace {
@@ -21,6 +29,26 @@ void copy_text(char (&to)[size], const char* from) {
 bool is_trampoline(const Dl_info& info) {
   const char* file = std::strrchr(info.dli_fname, '/');
   return file && std::strncmp(file, "/libc.so", 8) == 0 && !info.dli_sname;
+}
+
+std::string demangled(const char* symbol) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> plain(
+      abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
+  return plain ? plain.get() : symbol;
+}
+
+void (*g_report_crash)(const char* text) = nullptr;
+
+void report_crash(int signal, siginfo_t* info, void*) {
+  static std::atomic_flag is_first = ATOMIC_FLAG_INIT;
+  while (is_first.test_and_set()) pause();  // the first thread ends the process
+  std::signal(SIGALRM, SIG_DFL);
+  alarm(2);  // the code below may wait for a lock that is held
+  static CrashReport report;
+  write_crash(report, signal, info);
+  g_report_crash(crash_text(report).c_str());
+  _exit(128 + signal);
 }
 
 }  // namespace
@@ -76,4 +104,43 @@ void use_signal_stack() {
   sigaltstack(&stack, nullptr);
 }
 
+void catch_crashes(void (*on_signal)(int, siginfo_t*, void*)) {
+  use_signal_stack();
+  prepare_foreign_stack();
+  struct sigaction action = {};
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) {
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+void write_crash(CrashReport& report, int signal, const siginfo_t* info) {
+  report.address = reinterpret_cast<uint64_t>(info->si_addr);
+  report.signal = signal;
+  report.num_frames = foreign_stack(report.frames, static_cast<int>(std::size(report.frames)));
+}
+
+std::string crash_text(const CrashReport& report) {
+  std::string text = fmt::format("signal {} ({})", report.signal, strsignal(report.signal));
+  if (report.signal == SIGSEGV || report.signal == SIGBUS) {
+    text += fmt::format(", at address {:#x}", report.address);
+  }
+  if (report.num_frames > 0) text += ", in";
+  for (int i = 0; i < report.num_frames; ++i) {
+    const StackFrame& frame = report.frames[i];
+    const char* file = std::strrchr(frame.library, '/');
+    file = file ? file + 1 : frame.library;
+    text += frame.symbol[0] != 0 ? fmt::format("\n    {}+{:#x} ({})", demangled(frame.symbol),
+                                               frame.symbol_offset, file)
+                                 : fmt::format("\n    {:#x} ({})", frame.offset, file);
+  }
+  return text;
+}
+
 }  // namespace farcall::runtime
+
+void farcall::detail::report_crashes(void (*report)(const char* text)) {
+  runtime::g_report_crash = report;
+  runtime::catch_crashes(runtime::report_crash);
+}

@@ -233,16 +233,14 @@ class Helper {
 
   ErrorPointer ended() {
     const int status = reap();
-    const auto& report = *reinterpret_cast<const CrashReport*>(map_);
     std::string text;
     if (WIFSIGNALED(status)) {
-      const int signal = report.signal != 0 ? report.signal : WTERMSIG(status);
-      text = fmt::format("the process of the isolated handler was ended by signal {} ({})", signal,
-                         strsignal(signal));
-      if (report.signal == SIGSEGV || report.signal == SIGBUS) {
-        text += fmt::format(", at address {:#x}", report.address);
+      CrashReport report = *reinterpret_cast<const CrashReport*>(map_);
+      if (report.signal == 0) {
+        report.num_frames = 0;
+        report.signal = WTERMSIG(status);
       }
-      if (report.stack[0] != 0) text += fmt::format(", in{}", report.stack);
+      text = fmt::format("the process of the isolated handler was ended by {}", crash_text(report));
     } else {
       text = fmt::format("the process of the isolated handler exited with code {}",
                          WEXITSTATUS(status));

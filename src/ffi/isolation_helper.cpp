@@ -30,43 +30,15 @@ namespace {
 
 CrashReport* g_crash = nullptr;
 
-void write_stack(CrashReport& report) {
-  StackFrame frames[32];
-  const int count = foreign_stack(frames, 32);
-  size_t length = 0;
-  for (int i = 0; i < count; ++i) {
-    const StackFrame& frame = frames[i];
-    const char* file = std::strrchr(frame.library, '/');
-    file = file ? file + 1 : frame.library;
-    const size_t room = sizeof(report.stack) - 1 - length;
-    char* const end = report.stack + length;
-    const auto written = frame.symbol[0]
-                             ? fmt::format_to_n(end, room, "\n    {}+{:#x} ({})", frame.symbol,
-                                                frame.symbol_offset, file)
-                             : fmt::format_to_n(end, room, "\n    {:#x} ({})", frame.offset, file);
-    length += std::min(written.size, room);
-  }
-  report.stack[length] = 0;
-}
-
 void on_signal(int signal, siginfo_t* info, void*) {
   alarm(2);
-  g_crash->address = reinterpret_cast<uint64_t>(info->si_addr);
-  g_crash->signal = signal;
-  write_stack(*g_crash);
+  write_crash(*g_crash, signal, info);
   std::signal(signal, SIG_DFL);
   ::raise(signal);
 }
 
 void catch_signals() {
-  use_signal_stack();
-  prepare_foreign_stack();
-  struct sigaction action = {};
-  action.sa_sigaction = on_signal;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) {
-    sigaction(signal, &action, nullptr);
-  }
+  catch_crashes(on_signal);
   std::signal(SIGINT, SIG_IGN);  // the other process ends this one if it wants to
   std::signal(SIGPIPE, SIG_IGN);
 }

@@ -16,16 +16,13 @@
 #include <farcall/ffi/attribute.h>
 #include <farcall/ffi/stage.h>
 
+#include "ffi/internal/foreign_stack.h"
+
 namespace farcall::runtime {
 
 inline constexpr int kHelperSocket = 3, kHelperMemory = 4;  // descriptors of the helper
 
-struct CrashReport {
-  int32_t signal;
-  uint64_t address;  // of the faulting access, if there is one
-  char stack[4080];  // one line per frame
-};
-inline constexpr size_t kRequestBegin = 4096;
+inline constexpr size_t kRequestBegin = 8192;
 static_assert(sizeof(CrashReport) <= kRequestBegin);
 
 struct Request {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -14,7 +15,9 @@ namespace {
 
 bool has_colours() {
   const char* none = std::getenv("NO_COLOR");
-  return isatty(STDOUT_FILENO) && (none == nullptr || *none == '\0');
+  const char* terminal = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) && (none == nullptr || *none == '\0') &&
+         (terminal == nullptr || std::string_view(terminal) != "dumb");
 }
 
 }  // namespace
@@ -30,6 +33,11 @@ std::string styled(Style style, std::string_view text) {
   return fmt::format("\033[{}m{}\033[0m", code, text);
 }
 
+std::string with_article(const std::string& noun) {
+  const bool is_vowel = std::string_view("aeiou").find(noun[0]) != std::string_view::npos;
+  return (is_vowel ? "an " : "a ") + noun;
+}
+
 Progress::Progress(bool is_wanted)
     : is_shown_(is_wanted && isatty(STDERR_FILENO)), begin_(now_seconds()) {}
 
@@ -42,10 +50,12 @@ void Progress::show(std::string_view what, double done, double total, size_t cou
   const double share = total > 0 ? std::clamp(done / total, 0.0, 1.0) : 0;
   constexpr int kWidth = 20;
   const int filled = static_cast<int>(share * kWidth);
-  const double left = share > 0 ? elapsed * (1 - share) / share : 0;
-  fmt::print(stderr, "\r\033[K{} [{:=<{}}{: <{}}] {:3.0f}%  {:.0f} {}/s  {:.0f} s left", what, "",
-             filled, "", kWidth - filled, share * 100, static_cast<double>(count) / elapsed, things,
-             left);
+  fmt::print(stderr, "\r\033[K{} [{:=<{}}{: <{}}] {:3.0f}%", what, "", filled, "", kWidth - filled,
+             share * 100);
+  if (share > 0) {
+    fmt::print(stderr, "  {:.0f} {}/s  {:.0f} s left", static_cast<double>(count) / elapsed, things,
+               elapsed * (1 - share) / share);
+  }
   std::fflush(stderr);
 }
 

@@ -9,8 +9,12 @@ namespace farcall::tools {
 
 enum class Style { kBold, kRed, kGreen, kYellow, kDim };
 
-// The text in this style if standard output is a terminal and NO_COLOR is not set, else unchanged.
+// The text in this style if standard output is a terminal with colours and NO_COLOR is not set,
+// else unchanged.
 std::string styled(Style style, std::string_view text);
+
+// "an abort", "a bus error"
+std::string with_article(const std::string& noun);
 
 // A line on standard error that is overwritten repeatedly. Prints nothing unless that is a
 // terminal. The destructor clears the line.

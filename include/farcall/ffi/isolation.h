@@ -43,6 +43,10 @@ namespace detail {
 // The helper's side: answers calls from a socket, with operands in the memory of a file, until the
 // other end is closed. Never returns; ends the process.
 FARCALL_API int serve_isolated_calls(int socket, int memory);
+
+// For programs that only run handlers. From now on, a signal that would end this process calls
+// `report` with its name and the stack of the handler; `report` may end the process.
+FARCALL_API void report_crashes(void (*report)(const char* text));
 }  // namespace detail
 
 }  // namespace farcall

@@ -1,7 +1,9 @@
-// The stack of foreign code at a crash, for processes that run handlers for others.
+// Crashes of foreign code, in processes that run handlers for others.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
+#include <string>
 
 namespace farcall::runtime {
 
@@ -23,5 +25,21 @@ void prepare_foreign_stack();
 // Makes signal handlers of the calling thread run on a stack of their own, so that they can report
 // a stack overflow.
 void use_signal_stack();
+
+// Plain data, too.
+struct CrashReport {
+  int32_t signal;  // 0: no crash
+  int32_t num_frames;
+  uint64_t address;  // of the faulting access, if there is one
+  StackFrame frames[16];
+};
+
+// Calls `on_signal` for the signals of a crash, on a stack of its own in this thread.
+void catch_crashes(void (*on_signal)(int signal, siginfo_t* info, void* context));
+// Called by `on_signal`. As foreign_stack().
+void write_crash(CrashReport& report, int signal, const siginfo_t* info);
+// "signal 11 (Segmentation fault), at address 0x10, in" and a line for each frame, with demangled
+// names.
+std::string crash_text(const CrashReport& report);
 
 }  // namespace farcall::runtime

@@ -108,6 +108,7 @@ TEST_F(Run, CallsTargetsOfLibraries) {
   const auto missing = run_farcall({"run", text});
   EXPECT_EQ(missing.exit_code, 3);
   EXPECT_THAT(missing.output, HasSubstr("no target \"twice\""));
+  EXPECT_THAT(missing.output, HasSubstr("--lib LIBRARY:SYMBOL=TARGET adds one"));
   const std::string library = checked_library("sound_own") + ":two_passes=twice";
   const auto result = run_farcall({"run", text, "--lib", library});
   EXPECT_EQ(result.exit_code, 0) << result.output;
@@ -117,6 +118,35 @@ TEST_F(Run, RunsAHandler) {
   const auto result = run_farcall({"run", checked_library("sound_own") + ":in_place", "--arg",
                                    "f32[3]=1,2,3", "--ret", "f32[3]"});
   EXPECT_EQ(result.output, "f32[3] = [3.0, 5.0, 7.0]\n");
+}
+
+TEST_F(Run, TellsOfHandlersThatCrash) {
+  SKIP_WITH_A_SANITIZER();
+  const std::string handler = checked_library("planted_own") + ":divides_by_size";
+  const std::vector<std::string> call = {"--arg", "s32[0]", "--ret", "s32[]"};
+  for (const char* subcommand : {"run", "trace"}) {
+    std::vector<std::string> words = {subcommand, handler};
+    words.insert(words.end(), call.begin(), call.end());
+    if (words[0] == "trace") words.insert(words.end(), {"--out", path("trace.json")});
+    const auto result = run_farcall(words);
+    EXPECT_EQ(result.exit_code, 3) << result.output;
+    EXPECT_THAT(result.output, HasSubstr("ended the program with signal 8"));
+    EXPECT_THAT(result.output, HasSubstr("divides_by_size"));
+    EXPECT_THAT(result.output, Not(HasSubstr("_ZL")));  // demangled
+    words.emplace_back("--json");
+    words.insert(words.begin(), FARCALL_COMMAND);
+    const auto json = nlohmann::json::parse(run_program(words, 60).output, nullptr, false);
+    ASSERT_TRUE(json.is_object());
+    EXPECT_THAT(json["error"].get<std::string>(), HasSubstr("signal 8"));
+  }
+}
+
+TEST_F(Run, CallsAHandlerWithoutResults) {
+  const std::string handler = checked_library("sound_own") + ":in_place";
+  const auto result = run_farcall({"run", handler, "--arg", "f32[3]"});
+  EXPECT_EQ(result.exit_code, 3) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("1 result"));
+  EXPECT_THAT(result.output, Not(HasSubstr("job.cpp")));  // no line of the user's
 }
 
 TEST_F(Run, TellsFindingsWithOne) {
@@ -148,6 +178,7 @@ TEST_F(Run, EndsWithTwoForWrongUse) {
   expect({"run", program(), "--lib", "libx.so"}, "is not LIBRARY:SYMBOL=TARGET");
   expect({"run", program(), "--save", "out.txt"}, "ends with .npy");
   expect({"run", program(), "--ret", "f32[3]"}, "are for a handler");
+  expect({"run", checked_library("sound_own")}, "sound_own.so:SYMBOL");
 }
 
 TEST_F(Run, EndsWithThreeForWhatCannotRun) {
@@ -157,6 +188,7 @@ TEST_F(Run, EndsWithThreeForWhatCannotRun) {
     EXPECT_THAT(result.output, HasSubstr(text));
   };
   expect({"run", path("none.txt")}, "there is no file");
+  expect({"run", "none.so:f"}, "there is no file \"none.so\".");
   expect({"run", file("wrong.txt", "{ lambda ; a:f32[3]. let b = nonsense a in (b,) }")}, "line 1");
   expect({"run", file("cut.fc", "farcall\nxx")}, "saved program");
 }

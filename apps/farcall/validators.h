@@ -1,0 +1,23 @@
+// Limits of numeric options.
+#pragma once
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+namespace farcall::command {
+
+// Accepts numbers above 0, or also 0; CLI11's own validators print the largest double.
+inline CLI::Validator positive(bool also_zero = false) {
+  return CLI::Validator(
+      [also_zero](std::string& text) {
+        double number = 0;
+        const bool is_number = CLI::detail::lexical_cast(text, number);
+        if (is_number && (number > 0 || (also_zero && number == 0))) return std::string();
+        return fmt::format("must be a number {} 0, got {}", also_zero ? "not below" : "above",
+                           text);
+      },
+      "");
+}
+inline CLI::Validator not_negative() { return positive(/*also_zero=*/true); }
+
+}  // namespace farcall::command
