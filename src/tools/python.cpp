@@ -25,8 +25,8 @@ namespace {
 
 // Finds capsules that are members of a module, or results of its functions: a capsule, a dict by
 // stage or by name, or jaxlib's lists of (name, capsule, version). A function is called if it takes
-// no arguments and its signature or code mentions capsules, or if the user named it. Modules of
-// jaxlib must be initialized before their handlers are called.
+// no arguments and its signature or code mentions capsules, or if the user named it. Compiled
+// modules may have a function initialize(), as jaxlib's do, which is called first.
 constexpr std::string_view kListCapsules = R"---(
 import ctypes, dis, importlib, json, os, re, types
 point = ctypes.pythonapi.PyCapsule_GetPointer
@@ -101,13 +101,15 @@ def main(module_name, wanted, out):
         os.write(out, (json.dumps({"name": name, "problem": why}) + "\n").encode())
 def list_capsules(module, module_name, wanted):
     package = module_name.split(".")[0]
-    for part in [module, *vars(module).values()]:
-        start = getattr(part, "initialize", None)
-        if isinstance(part, types.ModuleType) and callable(start):
-            start()
     parts = [module] + [
         part for part in vars(module).values()
         if is_compiled(part) and part.__name__.split(".")[0] == package]
+    for part in parts:
+        if is_compiled(part) and callable(getattr(part, "initialize", None)):
+            try:
+                part.initialize()
+            except BaseException as error:
+                failed["initialize"] = f"calling it raised {type(error).__name__}: {error}"
     members = [(name, value) for part in parts for name, value in vars(part).items()]
     for part in parts:
         if callable(getattr(part, "registrations", None)):
@@ -127,6 +129,47 @@ def list_capsules(module, module_name, wanted):
         elif name[0] != "_" and (not is_python or value.__module__ == module_name):
             if gives_capsules(value):
                 call(name, value)
+)---";
+
+// Calls a function, copies what it returns into the results, and writes what goes wrong.
+constexpr std::string_view kCallFunction = R"---(
+import ctypes, importlib, os
+def report(out, module, name, call, results):
+    try:
+        call_function(module, name, call, results)
+    except BaseException as error:
+        told = str(error) if type(error) is Refusal else f"it raises {type(error).__name__}: {error}"
+        os.write(out, told.encode(errors="replace"))
+class Refusal(Exception):
+    pass
+def call_function(module, name, call, results):
+    global np
+    try:
+        import numpy as np
+        import ml_dtypes
+    except ImportError as error:
+        if error.name == "numpy":
+            raise Refusal("there is no module numpy, which references in Python need")
+    try:
+        function = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name and (module + ".").startswith(error.name + "."):
+            raise Refusal(f"there is no module {error.name}")
+        raise
+    for part in name.split("."):
+        if not hasattr(function, part):
+            raise Refusal(f"module {module} has no function {name}")
+        function = getattr(function, part)
+    found = call(function)
+    found = list(found) if isinstance(found, (tuple, list)) else [found]
+    results = results()
+    if len(found) != len(results):
+        raise Refusal(f"it returned {len(found)} arrays, wanted {len(results)}")
+    for i, (result, value) in enumerate(zip(results, found)):
+        value = np.asarray(value)
+        if value.shape != result.shape:
+            raise Refusal(f"it returned shape {value.shape} for result {i}, wanted {result.shape}")
+        result[...] = value
 )---";
 
 constexpr std::string_view kDescribePython = R"(
@@ -192,6 +235,11 @@ void* interpreter() {
     if (lines.size() < 3)
       throw Failure(kCouldNotRun, fmt::format("{} does not run.", find_python()));
     void* loaded = load_interpreter(lines[0]);
+    // An embedded interpreter takes the first python3 in the path for its own, and with it the
+    // packages of that one's environment.
+    const std::string folder = std::filesystem::path(find_python()).parent_path();
+    const char* path = std::getenv("PATH");
+    setenv("PATH", fmt::format("{}:{}", folder, path ? path : "").c_str(), 1);
     setenv("PYTHONPATH", lines[1].c_str(), 1);
     setenv("PYTHONHOME", lines[2].c_str(), 1);
     python_function<void(int)>(loaded, "Py_InitializeEx")(0);
@@ -199,6 +247,17 @@ void* interpreter() {
     return loaded;
   }();
   return library;
+}
+
+// Of a file in memory, which is closed.
+std::string contents_of(int file) {
+  lseek(file, 0, SEEK_SET);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t count; (count = read(file, buffer, sizeof(buffer))) > 0;)
+    text.append(buffer, static_cast<size_t>(count));
+  close(file);
+  return text;
 }
 
 bool run_script(void* library, const std::string& script) {
@@ -254,12 +313,7 @@ std::vector<Capsule> load_capsules(const std::string& module, const std::string&
   const bool has_run =
       run_script(library, fmt::format("{}\nmain({}, {}, {})\n", kListCapsules,
                                       farcall::quoted(module), farcall::quoted(wanted), out));
-  lseek(out, 0, SEEK_SET);
-  std::string text;
-  char buffer[4096];
-  for (ssize_t count; (count = read(out, buffer, sizeof(buffer))) > 0;)
-    text.append(buffer, static_cast<size_t>(count));
-  close(out);
+  const std::string text = contents_of(out);
   if (!has_run)
     throw Failure(kCouldNotRun, fmt::format("the Python module \"{}\" cannot be read.", module));
   std::vector<Capsule> capsules;
@@ -281,8 +335,8 @@ std::vector<Capsule> load_capsules(const std::string& module, const std::string&
   return capsules;
 }
 
-bool call_python(const std::string& function, std::span<const RawBuffer> arguments,
-                 std::span<const RawBuffer> results, const Attributes& attributes) {
+std::string call_python(const std::string& function, std::span<const RawBuffer> arguments,
+                        std::span<const RawBuffer> results, const Attributes& attributes) {
   const size_t colon = function.rfind(':');
   std::vector<std::string> inputs, outputs;
   for (const RawBuffer& buffer : arguments) inputs.push_back(python_array(buffer));
@@ -290,15 +344,15 @@ bool call_python(const std::string& function, std::span<const RawBuffer> argumen
   for (const auto& [name, value] : attributes) {
     inputs.push_back(fmt::format("{}={}", name, python_value(value)));
   }
-  const std::string script = fmt::format(
-      "import ctypes, importlib\nimport numpy as np\n"
-      "try:\n    import ml_dtypes\nexcept ImportError:\n    pass\n"
-      "_f = getattr(importlib.import_module(\"{}\"), \"{}\")\n_found = _f({})\n"
-      "_found = _found if isinstance(_found, (tuple, list)) else (_found,)\n"
-      "for _out, _value in zip([{}], _found, strict=True):\n    _out[...] = _value\n",
-      function.substr(0, colon), function.substr(colon + 1), fmt::join(inputs, ", "),
-      fmt::join(outputs, ", "));
-  return run_script(interpreter(), script);
+  const int out = memfd_create("problem", MFD_CLOEXEC);
+  const bool has_run = run_script(
+      interpreter(), fmt::format("{}\nreport({}, {}, {}, lambda f: f({}), lambda: [{}])\n",
+                                 kCallFunction, out, farcall::quoted(function.substr(0, colon)),
+                                 farcall::quoted(function.substr(colon + 1)),
+                                 fmt::join(inputs, ", "), fmt::join(outputs, ", ")));
+  std::string problem = contents_of(out);
+  if (!has_run && problem.empty()) problem = "it cannot be called; its arguments have no form";
+  return problem;
 }
 
 }  // namespace farcall::tools

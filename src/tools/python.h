@@ -27,14 +27,15 @@ struct Capsule {
 // Whether it is a dotted name, not a path.
 bool is_python_module(const std::string& target);
 
-// Starts an interpreter in this process, which must be a child, imports the module, and calls its
-// functions without parameters that are known to return capsules. The function named `wanted` is
-// always called. Raises Failure(kCouldNotRun).
+// Starts an interpreter in this process, which must be a child, imports the module, calls
+// initialize() of compiled modules in it, and calls its functions without parameters that are known
+// to return capsules. The function named `wanted` is always called. Raises Failure(kCouldNotRun).
 std::vector<Capsule> load_capsules(const std::string& module, const std::string& wanted);
 
 // Calls a function of numpy arrays, "module:name", in the interpreter of this process, and copies
-// its return values into the results. Returns false if it raises.
-bool call_python(const std::string& function, std::span<const RawBuffer> arguments,
-                 std::span<const RawBuffer> results, const Attributes& attributes);
+// its return values into the results. Returns why that fails, such as the exception; empty if it
+// does not.
+std::string call_python(const std::string& function, std::span<const RawBuffer> arguments,
+                        std::span<const RawBuffer> results, const Attributes& attributes);
 
 }  // namespace farcall::tools

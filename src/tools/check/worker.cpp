@@ -356,11 +356,12 @@ class Calls {
     }
     session_.beat();
     if (!session_.handler.reference) {
-      const bool is_fine =
+      const std::string problem =
           call_python(session_.spec.reference, arguments, outputs, session_.handler.attributes);
-      if (!is_fine)
-        throw Failure(kCouldNotRun, fmt::format("the reference {} fails for {}",
-                                                session_.spec.reference, test_.to_string()));
+      if (!problem.empty())
+        throw Failure(kCouldNotRun,
+                      fmt::format("the reference {} fails for {}: {}", session_.spec.reference,
+                                  test_.to_string(), problem));
       return results;
     }
     try {
