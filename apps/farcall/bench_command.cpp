@@ -1,5 +1,8 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -10,6 +13,7 @@
 
 #include "farcall/call_options.h"
 #include "farcall/commands.h"
+#include "farcall/validators.h"
 #include "tools/bench/bench.h"
 #include "tools/failure.h"
 #include "tools/terminal.h"
@@ -30,11 +34,28 @@ struct BenchArguments : CallOptions {
 
 Json read_json(const std::string& path) {
   std::ifstream in(path);
-  const Json json = in ? Json::parse(in, nullptr, false) : Json();
-  if (!in || json.is_discarded())
+  if (!in.is_open()) {
+    throw Failure(tools::kCouldNotRun,
+                  fmt::format("bench: {}: there is no such file, or it cannot be read.",
+                              farcall::quoted(path)));
+  }
+  const Json json = Json::parse(in, nullptr, false);
+  if (json.is_discarded())
     throw Failure(tools::kUsage,
                   fmt::format("bench: {} is not a JSON file.", farcall::quoted(path)));
   return json;
+}
+
+// Raises Failure before anything runs if a file cannot be written there.
+void check_writable(const std::string& path) {
+  if (path.empty()) return;
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  if (!std::filesystem::is_directory(path) && access(folder.c_str(), W_OK) == 0) return;
+  throw Failure(tools::kCouldNotRun,
+                fmt::format("bench: {} cannot be written: {}.", farcall::quoted(path),
+                            std::filesystem::is_directory(folder)
+                                ? "no permission, or it is a folder"
+                                : fmt::format("there is no folder {}", folder.string())));
 }
 
 int exit_code(const std::vector<tools::BenchReport>& reports) {
@@ -71,6 +92,8 @@ int run(const BenchArguments& options) {
   if (!options.picture.empty() && !options.picture.ends_with(".svg") &&
       !options.picture.ends_with(".png"))
     throw Failure(tools::kUsage, "bench: the picture must be a .svg or .png file.");
+  check_writable(options.output);
+  check_writable(options.picture);
   std::optional<Json> before;  // read first: an invalid file is reported before anything runs
   if (!options.before.empty()) before = read_json(options.before);
   std::vector<tools::CheckSpec> specs;
@@ -81,12 +104,17 @@ int run(const BenchArguments& options) {
   if (!options.is_json) warn_of_load();
   std::optional<tools::Limits> limits;
   if (!options.has_no_limits) limits = tools::measure_limits();
-  const auto reports = tools::bench(specs, how);
+  auto reports = tools::bench(specs, how);
+  std::optional<tools::Comparison> comparison_with_before;
+  if (before) {
+    comparison_with_before =
+        tools::confirmed_comparison(*before, reports, how, options.tolerance / 100);
+  }
   Json json = to_json(reports, limits);
   int code = exit_code(reports);
   std::string comparison_text;
   if (before) {
-    const auto comparison = tools::compare(*before, json, options.tolerance / 100);
+    const tools::Comparison& comparison = *comparison_with_before;
     json["slower"] = comparison.slower;
     for (const std::string& line : comparison.lines) {
       const bool is_slower = std::ranges::count(comparison.slower, line) > 0;
@@ -130,15 +158,17 @@ Action add_bench(CLI::App& app) {
   command
       ->add_option("--noise", options->noise, "Stop when the median is known so well, in per cent")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command
       ->add_option("--seconds", options->how.seconds, "The most for each size, warm and again cold")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_option("--timeout", options->how.timeout, "Seconds for one handler")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(positive());
   command->add_option("--seed", options->how.seed, "Of the operands' values")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(not_negative());
   command->add_flag("--no-limits", options->has_no_limits, "Do not measure the machine");
   command->add_option("--output", options->output, "Write the JSON to a file");
   command->add_option("--plot", options->picture, "Draw the times to a .svg or .png file");
@@ -148,7 +178,7 @@ Action add_bench(CLI::App& app) {
       ->add_option("--tolerance", options->tolerance,
                    "How much slower is no finding, in per cent, beside the noise")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   command->add_flag("--json", options->is_json, "Print JSON");
   command->footer(
       "warm: the same operands again and again. cold: they are not in the caches.\n"

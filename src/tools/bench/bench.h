@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/bench/limits.h"
@@ -58,8 +59,15 @@ std::string to_text(const std::vector<BenchReport>& reports, const std::optional
 // one line each. Raises Failure if the JSON is not bench's.
 struct Comparison {
   std::vector<std::string> slower, lines;
+  std::vector<std::pair<size_t, size_t>> slower_cases;  // report and case
 };
 Comparison compare(const Json& before, const Json& now, double tolerance);
+
+// The same, but times that exceed the earlier ones are measured again, in new processes: a process
+// may be slow as a whole, by the placement of its memory for instance, and its own noise does not
+// show that. Stores the shortest times in `reports`.
+Comparison confirmed_comparison(const Json& before, std::vector<BenchReport>& reports,
+                                const BenchOptions& options, double tolerance);
 
 // The value of an expression such as "2*N*M+N" for these sizes. Raises Failure(kUsage).
 double count_of(const std::string& expression, const Sizes& sizes);

@@ -205,10 +205,12 @@ Comparison compare(const Json& before, const Json& now, double tolerance) {
     return name.substr(name.rfind(':') + 1);  // the library may lie elsewhere now
   };
   Comparison comparison;
-  for (const Json& handler : now["handlers"]) {
+  for (size_t i = 0; i < now["handlers"].size(); ++i) {
+    const Json& handler = now["handlers"][i];
     for (const Json& old : before["handlers"]) {
       if (symbol_of(old) != symbol_of(handler)) continue;
-      for (const Json& row : handler["cases"]) {
+      for (size_t j = 0; j < handler["cases"].size(); ++j) {
+        const Json& row = handler["cases"][j];
         for (const Json& known : old["cases"]) {
           if (known["shapes"] != row["shapes"] || !row.contains("warm") || !known.contains("warm"))
             continue;
@@ -221,7 +223,9 @@ Comparison compare(const Json& before, const Json& now, double tolerance) {
               fmt::format("{} {}: {:.2f} times as long as before", symbol_of(handler),
                           row["shapes"].get<std::string>(), ratio);
           comparison.lines.push_back(line);
-          if (is_slower) comparison.slower.push_back(line);
+          if (!is_slower) continue;
+          comparison.slower.push_back(line);
+          comparison.slower_cases.emplace_back(i, j);
         }
       }
     }
@@ -246,9 +250,11 @@ void plot(const Json& json, const std::string& path) {
   const size_t begin = drawn.output.rfind('\n', end);
   throw Failure(
       kCouldNotRun,
-      fmt::format("bench: cannot draw {} with {}: {}. It needs matplotlib.", farcall::quoted(path),
-                  python,
-                  drawn.output.substr(begin == std::string::npos ? 0 : begin + 1, end - begin)));
+      fmt::format("bench: cannot draw {} with {}: {}.{}", farcall::quoted(path), python,
+                  drawn.output.substr(begin == std::string::npos ? 0 : begin + 1, end - begin),
+                  drawn.output.find("No module named") == std::string::npos
+                      ? ""
+                      : " Drawing needs matplotlib."));
 }
 
 }  // namespace farcall::tools
