@@ -307,15 +307,24 @@ def _compile(
 
 def _compile_message(what: str, file: str, output: str) -> str:
     first = re.search(rf"^{re.escape(file)}[:(](\d+).*?error:? ?(.*)$", output, re.MULTILINE)
-    summary = f"line {first[1]}: {first[2]}" if first else "the compiler refuses the source"
+    # Errors in lines made for `functions`, or in headers.
+    other = re.search(r"^.*\berror:? ?(.*)$", output, re.MULTILINE)
+    summary = "the compiler refuses the source"
+    if first:
+        summary = f"line {first[1]}: {first[2]}"
+    elif other:
+        summary += f": {other[1]}"
     return f"{what}: {summary}\n{output.rstrip()}"
 
 
 def _headers_of(rules: Path, source: str) -> dict[str, list[int]]:
-    """The included headers, except the system's, from the compiler's make rules."""
+    """The included headers, except the system's, from the compiler's make rules.
+
+    nvcc also writes names of ``#line`` directives, which are no files.
+    """
     text = rules.read_text().replace("\\\n", " ").partition(":")[2]
     names = [name.replace("\\ ", " ") for name in re.findall(r"(?:\\ |\S)+", text)]
-    return {name: _stamp(name) for name in names if name != source}
+    return {n: _stamp(n) for n in names if n != source and (rules.parent / n).is_file()}
 
 
 def _stamp(path: str) -> list[int]:

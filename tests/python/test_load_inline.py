@@ -217,3 +217,26 @@ def test_cuda_sources() -> None:
     assert "inline_ones" not in fc.ffi.registered_targets("cpu")
     with pytest.raises(CompileError, match=r"line 1: .*missing"):
         load_inline("broken", cuda_source="int f() { return missing; }")
+
+
+def test_errors_outside_the_source_are_in_the_first_line() -> None:
+    with pytest.raises(CompileError) as told:
+        load_inline("names_none", cpp_source="\n", functions=["no_such_function"])
+    assert "no_such_function" in str(told.value).splitlines()[0]
+
+
+def test_names_in_make_rules_that_are_no_files_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As nvcc does, this compiler writes the name of a #line directive into the rules.
+    compiler = tmp_path / "c++"
+    compiler.write_text(f"""#!/bin/sh
+{shutil.which("c++")} "$@" && sed -i '1s/:/: functions /' headers
+""")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    source = """
+static void fill(farcall::ffi::ResultBuffer<farcall::ffi::F32> y) { y->typed_data()[0] = 1; }
+"""
+    library = load_inline("lists_more", source, functions=["fill"], prefix="lists_more_")
+    assert "lists_more_fill" in library.handlers
