@@ -1,14 +1,19 @@
 #include "farcall/call_options.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <farcall/core/quote.h>
+
+#include "tools/elf_file.h"
 #include "tools/failure.h"
 #include "tools/inspect.h"
+#include "tools/python.h"
 
 namespace farcall::command {
 namespace {
@@ -30,6 +35,10 @@ CheckSpec spec_from(const CallOptions& options, const std::string& library,
   for (const auto& text : options.stages) tools::parse_stages(text, spec);
   for (const auto& text : options.sizes) tools::parse_sizes(text, spec);
   spec.reference = options.reference;
+  if (!spec.reference.empty() && spec.reference.find(':') == std::string::npos) {
+    throw Failure(tools::kUsage, fmt::format("--reference {}: write LIBRARY:SYMBOL or MODULE:NAME.",
+                                             farcall::quoted(spec.reference)));
+  }
   return spec;
 }
 
@@ -67,17 +76,32 @@ CheckSpec completed(const CallOptions& options, const std::string& library,
   return spec;
 }
 
+bool describes_a_call(const CallOptions& o) {
+  return !(o.arguments.empty() && o.results.empty() && o.attributes.empty() && o.aliases.empty() &&
+           o.layouts.empty() && o.stages.empty() && o.sizes.empty() && o.ranges.empty());
+}
+
 // All handlers of a library that have an execute stage and a signature.
 std::vector<CheckSpec> specs_of_library(const CallOptions& options, const std::string& library,
                                         double timeout) {
   const Json inspection =
       tools::inspect(library, {.filter = options.filter, .runtime = {}, .timeout = timeout});
+  if (inspection["handlers"].empty()) {
+    throw Failure(tools::kCouldNotRun, options.filter.empty()
+                                           ? fmt::format("{} has no handlers.", library)
+                                           : fmt::format("{}: no handler's name contains {}.",
+                                                         library, farcall::quoted(options.filter)));
+  }
   std::vector<CheckSpec> specs;
+  std::optional<Failure> first_failure;
+  bool fits_one = false;
   for (const Json& handler : inspection["handlers"]) {
     if (!handler.contains("signature") || handler.value("stage", "execute") != "execute") continue;
     try {
       specs.push_back(completed(options, library, handler["symbol"], inspection));
+      fits_one = true;
     } catch (const Failure& failure) {
+      if (!first_failure) first_failure = failure;
       specs.push_back(spec_from(options, library, handler["symbol"]));
       specs.back().problem = failure.what();
     }
@@ -89,15 +113,30 @@ std::vector<CheckSpec> specs_of_library(const CallOptions& options, const std::s
                     "call: farcall check {}:SYMBOL --arg … --ret ….",
                     library, library));
   }
+  if (!fits_one && describes_a_call(options)) throw *first_failure;
   return specs;
 }
 
-// The library's metadata of the handler and of its stages.
-Json inspect_for(const CheckSpec& spec) {
-  Json inspection = tools::inspect(spec.library, {.filter = spec.symbol, .runtime = {}});
+// The library's metadata of the handler and of its stages. Raises Failure if it has no such
+// handler; with operands, a function that does not describe itself may be one.
+Json inspect_for(const CheckSpec& spec, double timeout) {
+  // The limit is one for calls; loading the library needs some time before.
+  tools::InspectOptions how = {
+      .filter = spec.symbol, .runtime = {}, .timeout = std::max(timeout, 2.0)};
+  Json inspection = tools::inspect(spec.library, how);
+  bool is_function = false;
+  if (spec.has_operands && !tools::is_python_module(spec.library)) {
+    is_function = std::ranges::any_of(
+        tools::read_elf(spec.library).symbols,
+        [&](const tools::ElfSymbol& s) { return s.is_exported && s.name == spec.symbol; });
+    for (const Json& skipped : inspection["skipped"])
+      is_function &= skipped["symbol"] != spec.symbol;
+  }
+  if (!is_function) tools::require_handler(inspection, spec.symbol, how);
   for (const std::string& symbol : spec.stages) {
     if (symbol.empty() || symbol.find(spec.symbol) != std::string::npos) continue;
-    const Json more = tools::inspect(spec.library, {.filter = symbol, .runtime = {}});
+    how.filter = symbol;
+    const Json more = tools::inspect(spec.library, how);
     for (const Json& handler : more["handlers"]) inspection["handlers"].push_back(handler);
   }
   return inspection;
@@ -108,14 +147,23 @@ Json inspect_for(const CheckSpec& spec) {
 std::vector<CheckSpec> specs_of(const CallOptions& options, const std::string& target,
                                 double timeout) {
   if (target.ends_with(".toml")) {
+    if (!std::filesystem::exists(target)) {
+      throw Failure(tools::kCouldNotRun, fmt::format("{}: there is no such file.", target));
+    }
+    if (describes_a_call(options) || !options.reference.empty() || !options.filter.empty()) {
+      throw Failure(tools::kUsage, fmt::format("{} describes its calls: options of the call, such "
+                                               "as --arg, belong into it.",
+                                               target));
+    }
     auto specs = tools::read_check_file(target);
-    for (CheckSpec& spec : specs) tools::complete(spec, inspect_for(spec));
+    for (CheckSpec& spec : specs) tools::complete(spec, inspect_for(spec, timeout));
     return specs;
   }
   const size_t colon = target.rfind(':');
   if (colon == std::string::npos) return specs_of_library(options, target, timeout);
   const std::string library = target.substr(0, colon), symbol = target.substr(colon + 1);
-  return {completed(options, library, symbol, inspect_for(spec_from(options, library, symbol)))};
+  return {completed(options, library, symbol,
+                    inspect_for(spec_from(options, library, symbol), timeout))};
 }
 
 void add_call_options(CLI::App& command, CallOptions& o) {

@@ -9,6 +9,7 @@
 
 #include "farcall/call_options.h"
 #include "farcall/commands.h"
+#include "farcall/validators.h"
 #include "tools/check/report.h"
 #include "tools/check/supervisor.h"
 #include "tools/child.h"
@@ -145,20 +146,23 @@ Action add_check(CLI::App& app) {
                    "gives the right results")
       ->group("The call");
   command->add_option("--seed", options->how.seed, "Of the operands' values")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(not_negative());
   command->add_option("--kind", options->kinds,
                       "Report these kinds of findings only: oob-write,leak");
   command->add_option("--jobs", options->num_jobs, "Handlers that are checked at once")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command
       ->add_option("--threads", options->how.num_threads, "Threads that call the handler at once")
       ->capture_default_str()
       ->check(CLI::Range(2, 64));
   command->add_option("--timeout", options->how.timeout, "Seconds for one handler")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(positive());
   command->add_option("--call-timeout", options->how.call_timeout, "Seconds for one call")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(positive());
   command->add_option("--alignment", options->how.alignment, "Of the operands, in bytes")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "farcall/commands.h"
+#include "farcall/validators.h"
 #include "tools/failure.h"
 #include "tools/inspect.h"
 #include "tools/operand.h"
@@ -34,6 +35,10 @@ int run(const InspectArguments& options) {
   }
   if (!options.runtime.empty()) how.runtime = parse_version(options.runtime);
   const tools::Json inspection = tools::inspect(target, how);
+  const bool is_named = target != options.target;
+  if (is_named && inspection["handlers"].empty()) {
+    tools::require_handler(inspection, how.filter, how);
+  }
   if (options.is_json) {
     fmt::print("{}\n", inspection.dump(2));
   } else {
@@ -61,10 +66,13 @@ Action add_inspect(CLI::App& app) {
       "--runtime", options->runtime,
       "Also tell whether the handlers load in a runtime of this version, such as 0.3");
   command->add_option("--timeout", options->timeout, "Seconds for all of it")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(positive());
   command->add_flag("--json", options->is_json, "Print JSON");
   command->footer(
-      "Exit codes: 0 fine, 1 a handler does not load in the runtime, 3 the library does not load.\n"
+      "Exit codes: 0 fine, 1 a handler does not load in the runtime, 3 the library does not load "
+      "or has no\n"
+      "            such handler, 124 time limit.\n"
       "Example:    farcall inspect libmine.so --runtime 0.3");
   return [options] { return run(*options); };
 }

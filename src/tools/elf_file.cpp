@@ -75,9 +75,12 @@ class Reader {
     const auto last = std::unique(file.symbols.begin(), file.symbols.end(),
                                   [](const auto& a, const auto& b) { return a.name == b.name; });
     file.symbols.erase(last, file.symbols.end());
-    for (const std::string_view text : {"XLA_FFI", "FARCALL_FFI", "the call frame has "}) {
-      file.mentions_ffi |= std::string_view(bytes_).find(text) != std::string_view::npos;
-    }
+    const auto mentions = [&](std::string_view text) {
+      return std::string_view(bytes_).find(text) != std::string_view::npos;
+    };
+    file.mentions_xla = mentions("XLA_FFI");
+    file.mentions_ffi =
+        file.mentions_xla || mentions("FARCALL_FFI") || mentions("the call frame has ");
     return file;
   }
 

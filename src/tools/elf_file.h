@@ -22,6 +22,7 @@ struct ElfFile {
   std::vector<ElfSymbol> symbols;  // defined ones: exported, and local ones unless stripped
   // Whether it contains text that the headers for XLA's interface compile into handlers.
   bool mentions_ffi = false;
+  bool mentions_xla = false;  // those of XLA's own header
 };
 
 // Raises Failure(kCouldNotRun) with the reason: no such file, not ELF, truncated, another machine.

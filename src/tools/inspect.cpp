@@ -1,6 +1,9 @@
 #include "tools/inspect.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <functional>
 
 #include <fmt/format.h>
@@ -8,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <farcall/core/error.h>
+#include <farcall/core/quote.h>
 #include <farcall/ffi/library.h>
 #include <farcall/ffi/signature.h>
 #include <farcall/handler/detail/describe.h>
@@ -24,6 +28,7 @@ namespace farcall::tools {
 namespace {
 
 constexpr std::string_view kDescription = "farcall_handler_";
+constexpr unsigned kSecondsOfOne = 2;  // for the answer of one candidate
 
 struct Candidate {
   std::string symbol;
@@ -144,6 +149,7 @@ using Load = std::function<std::vector<Candidate>()>;
 // Writes one line before each handler is queried, and one with the result.
 void answer_all(int fd, const Load& load, size_t first, const InspectOptions& options) {
   be_silent();
+  std::signal(SIGALRM, SIG_DFL);
   std::vector<Candidate> candidates;
   try {
     candidates = load();
@@ -156,7 +162,9 @@ void answer_all(int fd, const Load& load, size_t first, const InspectOptions& op
     write_all(fd, Json({{"begin", i}, {"symbol", candidate.symbol}}).dump() + "\n");
     Json line = {{"end", i}, {"handler", nullptr}};
     if (candidate.handler) {
+      alarm(kSecondsOfOne);  // SIGALRM ends this process
       line["handler"] = describe(candidate, options);
+      alarm(0);
     } else {
       line["skipped"] = {{"symbol", candidate.symbol}, {"why", candidate.problem}};
     }
@@ -169,7 +177,9 @@ void answer_all(int fd, const Load& load, size_t first, const InspectOptions& op
 
 std::string how_it_ended(const ChildResult& result) {
   if (result.is_timed_out) return "took longer than the time limit";
-  if (result.signal != 0) return fmt::format("ended with a {}", signal_text(result.signal));
+  if (result.signal == SIGALRM) return fmt::format("took longer than {} s", kSecondsOfOne);
+  if (result.signal != 0)
+    return fmt::format("ended with {}", with_article(signal_text(result.signal)));
   return fmt::format("ended the process with exit code {}", result.exit_code);
 }
 
@@ -196,7 +206,8 @@ void ask_library(const std::string& target, const Load& load, const InspectOptio
     }
     if (is_done) return;
     if (begun.is_null())
-      throw Failure(kCouldNotRun, fmt::format("{}: loading it {}.", target, how_it_ended(result)));
+      throw Failure(result.is_timed_out ? kTimeLimit : kCouldNotRun,
+                    fmt::format("{}: loading it {}.", target, how_it_ended(result)));
     report["skipped"].push_back(
         {{"symbol", begun["symbol"]}, {"why", fmt::format("asking it {}", how_it_ended(result))}});
     next = begun["begin"].get<size_t>() + 1;
@@ -208,30 +219,40 @@ void ask_library(const std::string& target, const Load& load, const InspectOptio
 
 // Finds candidates by symbols alone. Handlers of farcall/ffi.h export a description with their
 // name. Handlers built with XLA's header have a C name, and their library contains texts of that
-// header.
-std::vector<std::string> candidate_names(const ElfFile& file, const std::string& filter) {
-  std::vector<std::string> names;
-  const auto is_described = [&](const std::string& name) {
-    const auto wanted = std::string(kDescription) + name;
-    return std::ranges::any_of(
-        file.symbols, [&](const ElfSymbol& s) { return s.is_exported && s.name == wanted; });
+// header. Where all handlers seem to have descriptions, other functions are not called: they may
+// do anything.
+std::vector<Candidate> candidates_in(const ElfFile& file, const std::string& filter) {
+  const auto exports = [&](const std::string& name) {
+    return std::ranges::any_of(file.symbols,
+                               [&](const ElfSymbol& s) { return s.is_exported && s.name == name; });
   };
+  const bool has_descriptions = std::ranges::any_of(file.symbols, [](const ElfSymbol& s) {
+    return s.is_exported && s.name.starts_with(kDescription);
+  });
+  std::vector<Candidate> candidates;
   for (const ElfSymbol& symbol : file.symbols) {
     const std::string& name = symbol.name;
     if (!symbol.is_exported || !symbol.is_function) continue;
     if (name.starts_with("_") || name.starts_with("PyInit_") || name == "main") continue;
     if (name.find(filter) == std::string::npos) continue;
-    if (file.mentions_ffi || is_described(name) || name == filter) names.push_back(name);
+    if (name == filter || exports(std::string(kDescription) + name) || file.mentions_xla ||
+        (file.mentions_ffi && !has_descriptions)) {
+      candidates.push_back({.symbol = name, .stage = {}, .handler = nullptr, .problem = {}});
+    } else if (has_descriptions) {
+      candidates.push_back({.symbol = name,
+                            .stage = {},
+                            .handler = nullptr,
+                            .problem = "not asked: it has no description; name it to have it "
+                                       "asked"});
+    }
   }
-  return names;
+  return candidates;
 }
 
-std::vector<Candidate> load_candidates(const std::string& path,
-                                       const std::vector<std::string>& names) {
+std::vector<Candidate> load_candidates(const std::string& path, std::vector<Candidate> candidates) {
   const Library library = load_library(path.find('/') == std::string::npos ? "./" + path : path);
-  std::vector<Candidate> candidates;
-  for (const std::string& name : names) {
-    candidates.push_back({.symbol = name, .stage = "", .handler = library.handler(name)});
+  for (Candidate& candidate : candidates) {
+    if (candidate.problem.empty()) candidate.handler = library.handler(candidate.symbol);
   }
   return candidates;
 }
@@ -249,20 +270,42 @@ std::vector<Candidate> module_candidates(const std::string& module, const std::s
 
 Json inspect(const std::string& target, const InspectOptions& options) {
   Json report = {{"library", target}};
+  if (!options.filter.empty()) report["filter"] = options.filter;
   Load load;
   if (is_python_module(target)) {
     load = [&] { return module_candidates(target, options.filter); };
   } else {
     const ElfFile file = read_elf(target);
     report["machine"] = file.machine;
-    load = [&target, names = candidate_names(file, options.filter)] {
-      return load_candidates(target, names);
+    load = [&target, candidates = candidates_in(file, options.filter)] {
+      return load_candidates(target, candidates);
     };
   }
   report["handlers"] = Json::array();
   report["skipped"] = Json::array();
   ask_library(target, load, options, report);
   return report;
+}
+
+void require_handler(const Json& inspection, const std::string& symbol,
+                     const InspectOptions& options) {
+  const auto is_it = [&](const Json& entry) { return entry["symbol"] == symbol; };
+  if (std::ranges::any_of(inspection["handlers"], is_it)) return;
+  const std::string library = inspection["library"];
+  for (const Json& entry : inspection["skipped"]) {
+    if (!is_it(entry)) continue;
+    throw Failure(kCouldNotRun, fmt::format("{} of {} is no handler: {}.", symbol, library,
+                                            entry["why"].get<std::string>()));
+  }
+  InspectOptions all = options;
+  all.filter.clear();
+  std::vector<std::string> names;
+  const Json others = inspect(library, all);
+  for (const Json& handler : others["handlers"]) names.push_back(handler["symbol"]);
+  throw Failure(
+      kCouldNotRun,
+      fmt::format("{} has no handler {}; it has {}.", library, symbol.empty() ? "\"\"" : symbol,
+                  names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
 }
 
 std::string inspection_text(const Json& inspection) {
@@ -299,7 +342,10 @@ std::string inspection_text(const Json& inspection) {
   if (!skipped.empty()) text += "\nLeft out:\n";
   for (const Json& function : skipped)
     line(function["symbol"].get<std::string>(), function["why"].get<std::string>());
-  if (handlers.empty() && skipped.empty() && !inspection.contains("machine")) {
+  if (handlers.empty() && skipped.empty() && inspection.contains("filter")) {
+    text += fmt::format("No handler's name contains {}.\n",
+                        farcall::quoted(inspection["filter"].get<std::string>()));
+  } else if (handlers.empty() && skipped.empty() && !inspection.contains("machine")) {
     text +=
         "No member of the module is a capsule or a dict of capsules. Functions without arguments "
         "are called\nif their signature or code speaks of capsules. To have another one called: "

@@ -118,6 +118,11 @@ std::string Operand::to_string() const {
   return fmt::format("{}[{}]", dtype_short_name(dtype), fmt::join(sizes, ","));
 }
 
+std::string_view letter_of_dimension(size_t dimension) {
+  constexpr std::string_view kLetters = "NMKLPQRS";
+  return kLetters.substr(dimension % kLetters.size(), 1);
+}
+
 DType parse_element_type(std::string_view text) {
   std::string name(text);
   if (name == "pred") name = "bool";
@@ -139,8 +144,10 @@ Operand parse_operand(std::string_view text) {
   }
   const std::string_view inner = trimmed(whole.substr(open + 1, whole.size() - open - 2));
   if (inner.empty()) return operand;
-  for (const std::string& part : split(inner, ','))
-    operand.extents.emplace_back(part, fmt::format("operand {}", farcall::quoted(whole)));
+  for (const std::string& part : split(inner, ',')) {
+    operand.extents.emplace_back(part == "?" ? letter_of_dimension(operand.extents.size()) : part,
+                                 fmt::format("operand {}", farcall::quoted(whole)));
+  }
   return operand;
 }
 

@@ -27,8 +27,11 @@ struct Operand {
   std::string to_string() const;
 };
 
-// "f32[N,(M+1)//2]", "s32[]", "f64"; XLA's s32 and farcall's i32 are the same. Raises
-// Failure(kUsage).
+// The letter of a dimension of any size: N, M, K and so on.
+std::string_view letter_of_dimension(size_t dimension);
+
+// "f32[N,(M+1)//2]", "s32[]", "f64"; XLA's s32 and farcall's i32 are the same. A size "?", as in
+// signatures, is the letter of its dimension. Raises Failure(kUsage).
 Operand parse_operand(std::string_view text);
 DType parse_element_type(std::string_view text);
 

@@ -10,6 +10,7 @@
 #include "tools/child.h"
 #include "tools/elf_file.h"
 #include "tools/failure.h"
+#include "tools/terminal.h"
 
 namespace farcall::tools {
 namespace {
@@ -81,7 +82,7 @@ PjrtPlugin find_pjrt_plugin(const std::string& installed) {
   if (answer.is_timed_out) {
     plugin.problem = "loading it takes too long";
   } else if (answer.signal != 0) {
-    plugin.problem = fmt::format("loading it ends in a {}", signal_text(answer.signal));
+    plugin.problem = fmt::format("loading it ends in {}", with_article(signal_text(answer.signal)));
   } else if (answer.output.starts_with('=')) {
     plugin.version = answer.output.substr(1);
     if (!plugin.version.starts_with("0."))

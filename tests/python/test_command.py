@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import sysconfig
+import venv
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,19 @@ static void misses_last(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) 
 }
 FARCALL_DEFINE_HANDLER(misses_last, misses_last);
 """
-REFERENCE = "def twice(x, add):\n    return 2 * x + add\n\ndef thrice(x, add):\n    return 3 * x\n"
+REFERENCE = """
+def twice(x, add):
+    return 2 * x + add
+
+def thrice(x, add):
+    return 3 * x
+
+def raises(x, add):
+    raise KeyError("in the reference")
+
+def one_row(x, add):
+    return x[None]
+"""
 
 
 @pytest.fixture(scope="module")
@@ -125,9 +139,11 @@ def test_capsules_of_functions_and_dicts_are_found(library: str, tmp_path: Path)
     # Other functions are called only by name.
     hidden = "without_annotation_or_hint"
     assert inspect(f"gives_capsules:{hidden}") == ({hidden}, {})
-    assert inspect("gives_capsules:needs_a_name")[1] == {
-        "needs_a_name": "the function takes arguments"
-    }
+    needs_a_name = run("inspect", "gives_capsules:needs_a_name", cwd=tmp_path)
+    assert needs_a_name.returncode == 3
+    assert "needs_a_name of gives_capsules is no handler: the function takes arguments" in (
+        needs_a_name.stderr
+    )
     assert inspect("json") == (set(), {})
 
     checked = run("check", "gives_capsules:staged", "--json", cwd=tmp_path)
@@ -135,7 +151,45 @@ def test_capsules_of_functions_and_dicts_are_found(library: str, tmp_path: Path)
     assert run("check", "gives_capsules:twice", "--attr", "add=1", cwd=tmp_path).returncode == 0
     unknown = run("check", "gives_capsules:thrice", "--arg", "f32[N]", cwd=tmp_path)
     assert unknown.returncode == 3
-    assert 'gives no handler "thrice". It gives in_a_dict, staged, twice.' in unknown.stdout
+    told = "gives_capsules has no handler thrice; it has in_a_dict, staged, twice."
+    assert told in unknown.stderr
+    assert told in run("inspect", "gives_capsules:thrice", cwd=tmp_path).stderr
+
+
+def test_only_compiled_modules_are_initialized(tmp_path: Path) -> None:
+    (tmp_path / "uses_distributed.py").write_text("import starts_when_told\n")
+    (tmp_path / "starts_when_told.py").write_text(
+        "import pathlib\ndef initialize():\n    pathlib.Path('was_started').touch()\n"
+    )
+    done = run("inspect", "uses_distributed", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "was_started").exists()
+
+
+def test_a_module_that_sleeps_ends_with_124(tmp_path: Path) -> None:
+    (tmp_path / "sleeps.py").write_text("import time\ntime.sleep(1000)\n")
+    done = run("inspect", "sleeps", "--timeout", "1", cwd=tmp_path)
+    assert done.returncode == 124
+    assert "took longer than the time limit" in done.stderr
+
+
+def test_an_active_environment_is_used_alone(tmp_path: Path) -> None:
+    (tmp_path / "which_python.py").write_text(
+        "import json, sys\nopen('which', 'w').write(json.dumps([sys.prefix, sys.path]))\n"
+    )
+    environment = tmp_path / "venv"
+    venv.create(environment)
+    path = f"{environment}/bin:{os.environ['PATH']}"
+    for active in (True, False):
+        variables = {**os.environ, "PATH": path, "VIRTUAL_ENV": str(environment)}
+        if not active:
+            del variables["VIRTUAL_ENV"]
+        assert run("inspect", "which_python", cwd=tmp_path, env=variables).returncode == 0
+        prefix, folders = json.loads((tmp_path / "which").read_text())
+        assert Path(prefix) == (environment if active else Path(sys.prefix))
+        packages = [folder for folder in folders if "site-packages" in folder]
+        assert packages
+        assert all(Path(p).is_relative_to(prefix) for p in packages if "venv" in p)
 
 
 def test_a_module_that_cannot_be_imported_tells_why(tmp_path: Path) -> None:
@@ -152,6 +206,25 @@ def test_values_are_compared_with_a_python_function(library: str, tmp_path: Path
     assert json.loads(right.stdout)["verdict"] == "clean"
     wrong = run(*check, "reference_of_twice:thrice", cwd=tmp_path)
     assert [f["kind"] for f in json.loads(wrong.stdout)["findings"]] == ["wrong-result"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "told"),
+    [
+        ("reference_of_twice:raises", "it raises KeyError: 'in the reference'"),
+        ("reference_of_twice:one_row", "for result 0, wanted ("),
+        ("reference_of_twice:missing", "module reference_of_twice has no function missing"),
+        ("no_such_module:f", "there is no module no_such_module"),
+    ],
+)
+def test_a_reference_that_fails_tells_why(
+    library: str, tmp_path: Path, reference: str, told: str
+) -> None:
+    (tmp_path / "reference_of_twice.py").write_text(REFERENCE)
+    check = ["check", f"{library}:twice", "--attr", "add=1", "--json", "--reference", reference]
+    done = run(*check, cwd=tmp_path)
+    assert done.returncode == 3
+    assert told in json.loads(done.stdout)["reason"]
 
 
 # Operands, results, attributes and aliases, as JAX gives them; matrices lie column by column. JAX
@@ -213,6 +286,42 @@ def test_with_json_a_failure_is_json_too(subcommand: str) -> None:
     answer = json.loads(done.stdout)
     assert answer["verdict"] == "could-not-run"
     assert done.stderr == f"farcall: {answer['error']}\n"
+
+
+# The first process that calls it with this variable is slow.
+SLOW_ONCE = r"""
+#include <farcall/ffi.h>
+#include <unistd.h>
+#include <cstdio>
+#include <cstdlib>
+namespace ffi = farcall::ffi;
+
+static bool begins_slow() {
+  const char* marker = std::getenv("SLOW_ONCE");
+  if (!marker || access(marker, F_OK) == 0) return false;
+  std::fclose(std::fopen(marker, "w"));
+  return true;
+}
+static void slow_once(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) {
+  static const bool is_slow = begins_slow();
+  if (is_slow) usleep(3000);
+  usleep(100);
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i];
+}
+FARCALL_DEFINE_HANDLER(slow_once, slow_once);
+"""
+
+
+def test_bench_measures_again_what_seems_slower(tmp_path: Path) -> None:
+    marker, before = tmp_path / "marker", str(tmp_path / "before.json")
+    bench = ["bench", f"{build(SLOW_ONCE)}:slow_once", "--size", "N=8", "--no-limits"]
+    bench += ["--seconds", "0.05", "--tolerance", "400"]
+    assert run(*bench, "--output", before).returncode == 0
+    slow = {**os.environ, "SLOW_ONCE": str(marker)}
+    after = run(*bench, "--compare", before, "--json", env=slow)
+    assert marker.exists()
+    assert after.returncode == 0, after.stdout
+    assert json.loads(after.stdout)["slower"] == []
 
 
 def test_bench_ends_with_124_at_its_time_limit(library: str) -> None:

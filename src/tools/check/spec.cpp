@@ -13,8 +13,6 @@
 namespace farcall::tools {
 namespace {
 
-constexpr std::string_view kLetters[] = {"N", "M", "K", "L", "P", "Q", "R", "S"};
-
 std::pair<std::string, std::string> parts_around(std::string_view text, char separator,
                                                  std::string_view usage) {
   const size_t at = text.find(separator);
@@ -80,7 +78,8 @@ std::vector<Operand> operands_from(const Json& params, int64_t open_rank,
     if (type.contains("dtype"))
       operand.dtype = parse_element_type(type["dtype"].get<std::string>());
     const int64_t rank = operand.dtype == DType::kToken ? 0 : type.value("rank", open_rank);
-    for (int64_t i = 0; i < rank; ++i) operand.extents.emplace_back(kLetters[i % 8], symbol);
+    for (int64_t i = 0; i < rank; ++i)
+      operand.extents.emplace_back(letter_of_dimension(static_cast<size_t>(i)), symbol);
     operands.push_back(operand);
   }
   return operands;

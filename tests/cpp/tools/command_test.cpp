@@ -44,6 +44,67 @@ TEST(Command, EndsWithTwoForWrongUse) {
   EXPECT_THAT(alias.output, HasSubstr("argument 0 is f32[N], result 0 is f32[M]"));
 }
 
+TEST(Command, NamesTheHandlersThatThereAre) {
+  const auto expect = [](std::vector<std::string> words, int code, const std::string& text) {
+    const auto result = run_farcall(std::move(words));
+    EXPECT_EQ(result.exit_code, code) << result.output;
+    EXPECT_THAT(result.output, HasSubstr(text));
+  };
+  const std::string library = checked_library("sound_xla");
+  for (const char* subcommand : {"inspect", "check", "bench"}) {
+    expect({subcommand, library + ":nosuch"}, 3, "sound_xla.so has no handler nosuch; it has xla_");
+    expect({subcommand, library + ":"}, subcommand == std::string("inspect") ? 0 : 3, "xla_norm");
+  }
+  const std::string own = checked_library("sound_own");
+  expect({"check", own, "--filter", "zzz"}, 3, "no handler's name contains \"zzz\"");
+  expect({"inspect", own, "--filter", "zzz"}, 0, "No handler's name contains \"zzz\"");
+}
+
+TEST(Command, FunctionsThatHangOrCrashLeaveTheRest) {
+  SKIP_WITH_A_SANITIZER();
+  // A library of handlers with descriptions: its other functions are not called.
+  const std::string library = checked_library("sound_own");
+  const auto all = run_farcall({"inspect", library, "--json"});
+  ASSERT_EQ(all.exit_code, 0) << all.output;
+  const auto skipped = nlohmann::json::parse(all.output)["skipped"];
+  ASSERT_EQ(skipped.size(), 1) << skipped;
+  EXPECT_EQ(skipped[0]["symbol"], "never_returns");
+  EXPECT_THAT(skipped[0]["why"].get<std::string>(), HasSubstr("it has no description"));
+  const auto named = run_farcall({"inspect", library + ":never_returns"});
+  EXPECT_EQ(named.exit_code, 3) << named.output;
+  EXPECT_THAT(named.output, HasSubstr("is no handler: asking it took longer than 2 s"));
+  // Handlers of XLA's header are found by asking all functions.
+  const auto asked = run_farcall({"inspect", checked_library("sound_xla"), "--json"});
+  ASSERT_EQ(asked.exit_code, 0) << asked.output;
+  EXPECT_THAT(nlohmann::json::parse(asked.output)["skipped"].dump(), HasSubstr("ends_in_abort"));
+}
+
+TEST(Command, WrongOptionsAreWrongUseAndJson) {
+  const auto library = checked_library("sound_own");
+  const auto expect = [&](std::vector<std::string> words, int code, const std::string& text) {
+    words.insert(words.begin(), FARCALL_COMMAND);
+    words.emplace_back("--json");
+    const auto result = run_program(words, 60);
+    EXPECT_EQ(result.exit_code, code) << result.output;
+    const auto json = nlohmann::json::parse(result.output, nullptr, false);
+    ASSERT_TRUE(json.is_object()) << result.output;
+    EXPECT_THAT(json["error"].get<std::string>(), HasSubstr(text));
+  };
+  expect({"check"}, 2, "handler is required");
+  expect({"run"}, 2, "program is required");
+  expect({"chek"}, 2, "there is no subcommand");
+  expect({"check", library, "--alias", "0"}, 2, "write ARGUMENT:RESULT");
+  expect({"check", library, "--layout", "1,0"}, 2, "write arg0=1,0");
+  expect({"check", library, "--range", "arg0"}, 2, "write arg0=LOWEST:HIGHEST");
+  expect({"check", library, "--seed", "-1"}, 2, "must be a number not below 0, got -1");
+  expect({"check", library, "--timeout", "0"}, 2, "must be a number above 0, got 0");
+  expect({"bench", library, "--noise", "0"}, 2, "must be a number above 0, got 0");
+  expect({"check", "none.toml"}, 3, "there is no such file");
+  expect({"check", library + ":two_passes", "--reference", "foo"}, 2, "MODULE:NAME");
+  expect({"bench", library + ":two_passes", "--compare", "none.json"}, 3, "there is no such file");
+  expect({"bench", library + ":two_passes", "--output", "/no/folder/x"}, 3, "no folder /no/folder");
+}
+
 TEST(Command, TellsOfSizesAndKindsThatAreNone) {
   const auto target = checked_library("sound_own") + ":two_passes";
   const auto expect = [&](std::vector<std::string> options, int code, const std::string& text) {

@@ -18,6 +18,9 @@ TEST(Operand, HasLettersNumbersAndSums) {
   EXPECT_EQ(parse_operand("f32[N-1]").type({{"N", 0}}), std::nullopt);
 }
 
+TEST(Operand, TakesTheSizesOfSignatures) {
+  EXPECT_EQ(parse_operand("f32[?,3,?]").to_string(), "f32[N,3,K]");
+}
 TEST(Operand, HasSizesOfSeveralLetters) {
   const Operand operand = parse_operand("f32[(N + 7) // 8 * 8, M+N, M-2*N, N%3, -(-N//2), 7//2]");
   EXPECT_EQ(operand.to_string(), "f32[(N+7)//8*8,M+N,M-2*N,N%3,-(-N//2),7//2]");

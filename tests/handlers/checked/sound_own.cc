@@ -409,3 +409,8 @@ static ffi::Error every_second(F32 x, Out y) {
   return {};
 }
 FARCALL_DEFINE_HANDLER(every_second, every_second);
+
+// No handler: farcall does not call it unless it is named.
+extern "C" __attribute__((visibility("default"))) void* never_returns(void*) {
+  while (true) pause();
+}
