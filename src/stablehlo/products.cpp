@@ -1,4 +1,6 @@
 // Products, convolutions and Fourier transforms.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,12 +15,25 @@ namespace {
 
 Values dot_general(Emitter& e, const Call& call) {
   const auto& p = call.params<DotGeneralParams>();
-  return {e.op("stablehlo.dot_general", call.inputs, call.result(),
-               fmt::format("dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = {}, "
-                           "rhs_batching_dimensions = {}, lhs_contracting_dimensions = {}, "
-                           "rhs_contracting_dimensions = {}>",
-                           list_text(p.lhs_batch), list_text(p.rhs_batch),
-                           list_text(p.lhs_contracting), list_text(p.rhs_contracting)))};
+  // XLA has no products of integers of two bits. Sums of int32 have the same lowest bits.
+  const bool is_widened = std::ranges::any_of(call.inputs, [](const Value& input) {
+    const DTypeInfo& info = dtype_info(input.type.dtype());
+    return info.bits == 2 && (info.kind == DTypeKind::kSigned || info.kind == DTypeKind::kUnsigned);
+  });
+  Values inputs(call.inputs.begin(), call.inputs.end());
+  ShapeDtype type = call.result();
+  if (is_widened) {
+    for (Value& input : inputs) input = e.convert(input, DType::kInt32);
+    type = type.with_dtype(DType::kInt32);
+  }
+  const Value product =
+      e.op("stablehlo.dot_general", inputs, type,
+           fmt::format("dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = {}, "
+                       "rhs_batching_dimensions = {}, lhs_contracting_dimensions = {}, "
+                       "rhs_contracting_dimensions = {}>",
+                       list_text(p.lhs_batch), list_text(p.rhs_batch), list_text(p.lhs_contracting),
+                       list_text(p.rhs_contracting)));
+  return {is_widened ? e.convert(product, call.result().dtype()) : product};
 }
 
 // The dimensions in memory order, such as "[b, f, 0, 1]".

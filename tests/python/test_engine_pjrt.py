@@ -419,3 +419,16 @@ def test_the_engine_of_the_environment() -> None:
     done = run_python("print(fc.devices(), fc.numpy.arange(3).device)", FARCALL_ENGINE="pjrt")
     assert done.stdout.strip() == "[CpuDevice(id=0)] pjrt:0", done.stderr
     assert done.stderr == ""
+
+
+@needs_plugin
+@pytest.mark.parametrize("dtype", ["int2", "uint2"])
+def test_products_of_integers_of_two_bits(dtype: str) -> None:
+    x = fnp.asarray(np.arange(12).reshape(3, 4)).astype(dtype)
+
+    def product(a: Any) -> Any:
+        return a @ a.T
+
+    found = fc.jit(product, device=fc.devices("pjrt")[0])(x)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(np.asarray(found).astype(int), np.asarray(product(x)).astype(int))
