@@ -131,6 +131,7 @@ class Supervisor {
       shared_->crash = {};
       shared_->step = next;
       shared_->last_call = 0;
+      shared_->is_concurrent = false;
       const bool is_hung = run_child(steps, next);
       if (!report_.failure.empty() || report_.is_timed_out) return;
       if (shared_->step >= steps.size()) return;
@@ -278,7 +279,8 @@ class Supervisor {
       return;
     }
     describe_crash(crash, is_hung, finding);
-    if (step.kind == Step::Kind::kThreads && !is_hung) {
+    // Each thread's operands were tried alone before.
+    if (shared_->is_concurrent && !is_hung) {
       finding.message =
           fmt::format("{}; only when several threads call the handler at once", finding.message);
       finding.kind = "race";

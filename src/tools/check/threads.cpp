@@ -34,8 +34,10 @@ class Race {
     const double end = now_seconds() + kSeconds;
     std::vector<std::thread> threads;
     const Disturbance disturbance(session_.options.seed);
+    session_.shared.is_concurrent = true;
     for (Caller& caller : callers_) threads.emplace_back([&] { repeat(caller, end); });
     for (std::thread& thread : threads) thread.join();
+    session_.shared.is_concurrent = false;
     if (finding_) session_.report(test_, *finding_);
   }
 

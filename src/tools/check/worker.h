@@ -15,6 +15,7 @@ struct Shared {
   std::atomic<uint64_t> num_calls;
   std::atomic<double> last_call;  // start of the last call; 0: the library is being loaded
   std::atomic<size_t> step;
+  std::atomic<bool> is_concurrent;  // several threads call the handler
   signals::Crash crash;
 };
 

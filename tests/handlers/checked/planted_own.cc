@@ -119,6 +119,16 @@ static void restores_input(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(restores_input, restores_input);
 
+// Only where the input is negative.
+static void clamps_input(F32 x, Out y) {
+  auto* data = const_cast<float*>(x.typed_data());
+  for (size_t i = 0; i < x.element_count(); ++i) {
+    if (data[i] < 0) data[i] = 0;
+  }
+  copy(x, y);
+}
+FARCALL_DEFINE_HANDLER(clamps_input, clamps_input);
+
 static void misses_last(F32 x, Out y) {
   for (size_t i = 0; i + 1 < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i];
 }
@@ -328,6 +338,11 @@ static void divides_by_size(S32 x, ffi::Result<ffi::BufferR0<ffi::S32>> mean) {
   *mean->typed_data() = sum / count;
 }
 FARCALL_DEFINE_HANDLER(divides_by_size, divides_by_size);
+
+static void divides_by_value(S32 x, ffi::Result<S32> y) {
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = 1000 / x.typed_data()[i];
+}
+FARCALL_DEFINE_HANDLER(divides_by_value, divides_by_value);
 
 static int deep(int n) {
   volatile char local[4096];
