@@ -22,10 +22,17 @@ struct ElfFile {
   std::vector<ElfSymbol> symbols;  // defined ones: exported, and local ones unless stripped
   // Whether it contains text that the headers for XLA's interface compile into handlers.
   bool mentions_ffi = false;
+  // "address", "thread" or "memory" if it was built with this sanitizer, whose runtime has to be in
+  // the process from its start.
+  std::string sanitizer = {};
 };
 
 // Raises Failure(kCouldNotRun) with the reason: no such file, not ELF, truncated, another machine.
 ElfFile read_elf(const std::string& path);
+
+// Why a library with a sanitizer cannot be called by this command, and what to do; empty without
+// one.
+std::string sanitizer_problem(const ElfFile& file);
 
 // The symbol whose code contains this address; null if there is none.
 const ElfSymbol* symbol_at(const ElfFile& file, uint64_t address);

@@ -173,8 +173,9 @@ std::string how_it_ended(const ChildResult& result) {
   return fmt::format("ended the process with exit code {}", result.exit_code);
 }
 
+// Adds `remark` to the error of a library that does not load.
 void ask_library(const std::string& target, const Load& load, const InspectOptions& options,
-                 Json& report) {
+                 const std::string& remark, Json& report) {
   const double end = now_seconds() + options.timeout;
   size_t next = 0;
   while (true) {
@@ -196,7 +197,8 @@ void ask_library(const std::string& target, const Load& load, const InspectOptio
     }
     if (is_done) return;
     if (begun.is_null())
-      throw Failure(kCouldNotRun, fmt::format("{}: loading it {}.", target, how_it_ended(result)));
+      throw Failure(kCouldNotRun,
+                    fmt::format("{}: loading it {}{}.", target, how_it_ended(result), remark));
     report["skipped"].push_back(
         {{"symbol", begun["symbol"]}, {"why", fmt::format("asking it {}", how_it_ended(result))}});
     next = begun["begin"].get<size_t>() + 1;
@@ -250,10 +252,12 @@ std::vector<Candidate> module_candidates(const std::string& module, const std::s
 Json inspect(const std::string& target, const InspectOptions& options) {
   Json report = {{"library", target}};
   Load load;
+  std::string remark;
   if (is_python_module(target)) {
     load = [&] { return module_candidates(target, options.filter); };
   } else {
     const ElfFile file = read_elf(target);
+    if (!file.sanitizer.empty()) remark = ": " + sanitizer_problem(file);
     report["machine"] = file.machine;
     load = [&target, names = candidate_names(file, options.filter)] {
       return load_candidates(target, names);
@@ -261,7 +265,7 @@ Json inspect(const std::string& target, const InspectOptions& options) {
   }
   report["handlers"] = Json::array();
   report["skipped"] = Json::array();
-  ask_library(target, load, options, report);
+  ask_library(target, load, options, remark, report);
   return report;
 }
 

@@ -66,8 +66,7 @@ class Operands {
  public:
   Operands(const CheckSpec& spec, const Case& test, uint64_t seed) : spec_(spec), test_(test) {
     for (size_t i = 0; i < test.arguments.size(); ++i) {
-      inputs_.push_back(
-          argument_values(test.arguments[i], seed, i, spec.arguments[i].range, Values::kUsual));
+      inputs_.push_back(random_values(test.arguments[i], seed * 64 + i, spec.arguments[i].range));
       arguments_.push_back(allocate(test.arguments[i].nbytes()));
     }
     for (size_t i = 0; i < test.results.size(); ++i) {

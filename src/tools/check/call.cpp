@@ -125,8 +125,8 @@ Call::Call(const Site& site, const CheckOptions& options, uint64_t data_seed, Pl
     return std::make_unique<GuardedBuffer>(name, type.nbytes(), options.alignment, placement);
   };
   for (size_t i = 0; i < types.arguments.size(); ++i) {
-    inputs_.push_back(
-        argument_values(types.arguments[i], data_seed, i, site.spec().arguments[i].range, values));
+    inputs_.push_back(random_values(types.arguments[i], argument_seed(data_seed, i),
+                                    site.spec().arguments[i].range, values));
     arguments_.push_back(make({BufferName::Kind::kArgument, i}, types.arguments[i]));
   }
   for (size_t i = 0; i < types.results.size(); ++i) {

@@ -64,6 +64,9 @@ class Site {
   ForeignCall call_;
 };
 
+// The seed of an argument's values, for the seed of a call.
+inline uint64_t argument_seed(uint64_t data_seed, size_t index) { return data_seed * 64 + index; }
+
 enum class Aliasing {
   kAsTold,   // an aliased result uses its argument's memory
   kSeparate  // it has its own memory, which starts with the argument's values

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 #include <farcall/core/element_number.h>
@@ -60,30 +61,30 @@ uint64_t Random::next() {
   return x ^ (x >> 31);
 }
 
-std::vector<std::byte> argument_values(const ShapeDtype& type, uint64_t seed, size_t index,
-                                       const std::optional<std::pair<int64_t, int64_t>>& range,
-                                       Values values) {
+std::vector<std::byte> random_values(const ShapeDtype& type, uint64_t seed,
+                                     const std::optional<std::pair<int64_t, int64_t>>& range,
+                                     Values values) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(), kInfinity, -kInfinity,
                                  -0.0};
   std::vector<std::byte> bytes(type.nbytes());
   const size_t width = byte_width(type.dtype());
-  Random random(seed * 64 + index);
+  Random random(seed);
   const auto& info = dtype_info(type.dtype());
   for (size_t i = 0; i < bytes.size(); i += width) {
     const double u = random.uniform();
+    const bool is_special = values == Values::kSpecial && random.uniform() < 0.5;
     std::byte* out = bytes.data() + i;
     if (range) {
       const auto count = static_cast<double>(range->second - range->first + 1);
       write_real(type.dtype(), static_cast<double>(range->first) + std::floor(u * count), out);
-    } else if (values == Values::kSpecial && is_floating(type.dtype()) && u < 0.5) {
-      write_real(type.dtype(), kSpecial[static_cast<size_t>(u * 8)], out);
-    } else if (values == Values::kSpecial && is_complex(type.dtype()) && u < 0.5) {
-      const std::complex<double> value(kSpecial[static_cast<size_t>(u * 8)], random.uniform());
+    } else if (is_special && is_floating(type.dtype())) {
+      write_real(type.dtype(), kSpecial[random.next() % std::size(kSpecial)], out);
+    } else if (is_special && is_complex(type.dtype())) {
+      const std::complex<double> value(kSpecial[random.next() % std::size(kSpecial)], 2 * u - 1);
       convert_element(DType::kComplex128, &value, type.dtype(), out);
-    } else if (values == Values::kSpecial && info.kind == DTypeKind::kSigned) {
-      write_real(type.dtype(), std::floor(u * (info.bits < 8 ? 4 : 20)) - (info.bits < 8 ? 2 : 10),
-                 out);
+    } else if (is_special && info.kind == DTypeKind::kSigned) {
+      write_real(type.dtype(), -std::floor(u * (info.bits < 8 ? 2 : 10)), out);
     } else if (info.kind == DTypeKind::kFloat && info.bits >= 16) {
       // Uses many bits: halves and quarters would sum up without rounding.
       if (type.dtype() == DType::kFloat32) {

@@ -31,10 +31,10 @@ enum class Values : uint8_t {
   kSpecial  // also nan, infinities, -0 and negative integers
 };
 
-// The values of argument `index`. With a range, integers of that range whatever `values` is.
-std::vector<std::byte> argument_values(const ShapeDtype& type, uint64_t seed, size_t index,
-                                       const std::optional<std::pair<int64_t, int64_t>>& range,
-                                       Values values);
+// With a range, integers of that range whatever `values` is.
+std::vector<std::byte> random_values(const ShapeDtype& type, uint64_t seed,
+                                     const std::optional<std::pair<int64_t, int64_t>>& range,
+                                     Values values = Values::kUsual);
 
 // All bits set, which is NaN in most floats; random bytes; the complement of those bytes; or zeros.
 struct Pattern {

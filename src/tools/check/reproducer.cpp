@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/check/call.h"
 #include "tools/check/report.h"
 #include "tools/python.h"
 
@@ -233,8 +234,8 @@ class CppTest {
     line("const auto {} = farcall::Storage::allocate({});", name, type.nbytes());
     arguments_.push_back(buffer(type, name));
     if (type.nbytes() == 0) return;
-    auto values = argument_values(type, finding_.data_seed, index, spec_.arguments[index].range,
-                                  finding_.values);
+    auto values = random_values(type, argument_seed(finding_.data_seed, index),
+                                spec_.arguments[index].range, finding_.values);
     const bool is_whole = values.size() <= kMostPrintedBytes;
     if (!is_whole) values.resize(kMostPrintedBytes / 16);
     line("const {} values{}[] = {{{}}};", cpp_element(type.dtype()), index,
