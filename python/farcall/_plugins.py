@@ -15,19 +15,33 @@ _CPU_PLUGINS = {
 _PATTERNS = ("*pjrt*.so", "*plugin*.so", "libtpu.so")
 
 
-def find_plugin() -> str:
-    """The path of a plugin's library; empty if no package has one."""
+def find_plugin(name: str = "") -> str:
+    """The path of a plugin's library: of that with this name, or of the first.
+
+    Names are those of packages, such as ``lammps-jax-pjrt-cpu``, of entry points, such as
+    ``cuda12``, and ``cpu``. Empty if there is none.
+    """
+    wanted = _normal(name)
     for package, file in _CPU_PLUGINS.items():
+        if wanted not in ("", "cpu", _normal(package.rpartition(".")[2])):
+            continue
         for folder in _folders(package):
             if (folder / file).is_file():
                 return str(folder / file)
     for group in ("jax_plugins", "xla_plugins"):
         for entry in importlib.metadata.entry_points(group=group):
+            module = entry.module.rpartition(".")[2]
+            if wanted not in ("", _normal(entry.name), _normal(module)):
+                continue
             for folder in _folders(entry.module):
                 for pattern in _PATTERNS:
                     for found in sorted(folder.glob(pattern)):
                         return str(found)
     return ""
+
+
+def _normal(name: str) -> str:
+    return name.lower().replace("_", "-")
 
 
 def _folders(package: str) -> list[Path]:

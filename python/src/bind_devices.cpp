@@ -45,9 +45,9 @@ nb::object memory_stats(const Device& device) {
 }
 
 // The path of a PJRT plugin in the installed Python packages.
-std::string find_plugin() {
+std::string find_plugin(const std::string& name) {
   const nb::gil_scoped_acquire held;
-  return nb::cast<std::string>(nb::module_::import_("farcall._plugins").attr("find_plugin")());
+  return nb::cast<std::string>(nb::module_::import_("farcall._plugins").attr("find_plugin")(name));
 }
 
 void bind_device(nb::module_& module) {

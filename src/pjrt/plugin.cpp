@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -72,20 +73,30 @@ std::string why_no_library(const std::string& path) {
 }  // namespace
 
 std::string find_plugin() {
-  if (std::string path = environment("FARCALL_PJRT_PLUGIN"); !path.empty()) return path;
+  const std::string named = environment("FARCALL_PJRT_PLUGIN");
+  if (named.find('/') != std::string::npos || std::filesystem::is_regular_file(named)) return named;
   const std::string list = environment("PJRT_NAMES_AND_LIBRARY_PATHS");
-  const std::string first = list.substr(0, list.find(','));
-  if (const size_t colon = first.find(':'); colon != std::string::npos) {
-    return first.substr(colon + 1);
+  std::string_view rest = list;
+  while (!rest.empty()) {
+    const std::string_view entry = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
+    const size_t colon = entry.find(':');
+    if (colon == std::string_view::npos) continue;
+    if (named.empty() || entry.substr(0, colon) == named)
+      return std::string(entry.substr(colon + 1));
   }
-  return plugin_finder ? plugin_finder() : "";
+  std::string found = plugin_finder ? plugin_finder(named) : "";
+  return found.empty() ? named : found;
 }
 
 Plugin::Plugin(std::string path) : path_(std::move(path)) {
   const auto fail = [&](std::string_view what) {
     throw Error(ErrorCode::kUnavailable, fmt::format("pjrt: plugin \"{}\": {}", path_, what));
   };
-  if (!std::filesystem::is_regular_file(path_)) fail("there is no such file");
+  if (!std::filesystem::is_regular_file(path_)) {
+    const bool is_name = path_.find('/') == std::string::npos;
+    fail(is_name ? "there is no such file, and no plugin of this name" : "there is no such file");
+  }
   if (const std::string why = why_no_library(path_); !why.empty()) fail(why);
   quiet_logs();
   void* library = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -8,8 +8,9 @@
 
 namespace farcall::pjrt {
 
-// The path of the plugin: FARCALL_PJRT_PLUGIN, else the first in PJRT_NAMES_AND_LIBRARY_PATHS
-// ("name:path,name:path"), else what the front end's finder returns. Empty if there is none.
+// The path of the plugin. FARCALL_PJRT_PLUGIN is a path, or a name among those of
+// PJRT_NAMES_AND_LIBRARY_PATHS ("name:path,name:path") or of the front end's finder; if it is not
+// set, the first of these. Empty if there is none; the name if nothing has it.
 std::string find_plugin();
 
 // Never unloaded: a plugin has threads and objects that live until the process ends.

@@ -370,6 +370,21 @@ def test_a_plugin_that_is_not_there() -> None:
     assert 'pjrt: plugin "/no/such.so": there is no such file' in text
     text = error_of(PJRT_NAMES_AND_LIBRARY_PATHS="cpu:/a.so,b:/b.so")
     assert 'pjrt: plugin "/a.so"' in text
+    text = error_of(PJRT_NAMES_AND_LIBRARY_PATHS="a:/a.so,b:/b.so", FARCALL_PJRT_PLUGIN="b")
+    assert 'pjrt: plugin "/b.so"' in text
+    text = error_of(FARCALL_PJRT_PLUGIN="nobodys")
+    assert 'pjrt: plugin "nobodys": there is no such file, and no plugin of this name' in text
+
+
+@needs_plugin
+@pytest.mark.parametrize("name", ["cpu", "lammps-jax-pjrt-cpu", "lammps_jax_pjrt_cpu", "mine"])
+def test_a_plugin_by_its_name(name: str) -> None:
+    done = run_python(
+        "print(fc.devices('pjrt'))",
+        FARCALL_PJRT_PLUGIN=name,
+        PJRT_NAMES_AND_LIBRARY_PATHS=f"other:/no.so,mine:{find_plugin()}",
+    )
+    assert done.stdout == "[CpuDevice(id=0)]\n", done.stderr
 
 
 @needs_plugin

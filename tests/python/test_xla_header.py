@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -368,3 +369,25 @@ def test_libraries_of_the_two_headers_share_no_symbol(libraries: dict[str, ctype
     )
     assert any("3xla3ffi" in name for name in ours)
     assert not {name for name in set(ours) & set(theirs) if "3xla" in name}
+
+
+def test_handlers_carry_their_signatures() -> None:
+    """Of farcall's header: tools read them, and ``check`` needs no description."""
+    library = build(SOURCE, "-fvisibility=default")
+    command = shutil.which("farcall", path=str(Path(sysconfig.get_path("scripts"))))
+    assert command is not None
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run([command, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    text = run("inspect", str(library))
+    for name, signature in {
+        "names_norms_f32": "(f32[?,?]) {} -> (f32[?])",
+        "names_optional": "(f32, optional f32) {} -> (f32, optional s64)",
+        "names_future": "() {fail: s64 scalar, parts: s64 scalar} -> (s64[?])",
+    }.items():
+        shown = text[text.index(f"\n{name}\n") :].splitlines()[2]
+        assert shown.split(maxsplit=1) == ["signature", signature], shown
+    assert "names_norms_f32: clean" in run("check", f"{library}:names_norms_f32")

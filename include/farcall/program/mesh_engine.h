@@ -25,9 +25,8 @@ class MeshEngine : public Engine {
   // Compiles for the mesh of the layout, whose devices belong to this engine. The executable takes
   // and returns ShardedBuffers with the shardings of the layout. Results may use the memory of
   // donated inputs. Raises like compile().
-  virtual std::shared_ptr<const Executable> compile_over(ProgramPtr program,
-                                                         const MeshLayout& layout,
-                                                         std::vector<bool> donated_inputs) const = 0;
+  virtual std::shared_ptr<const Executable> compile_over(
+      ProgramPtr program, const MeshLayout& layout, std::vector<bool> donated_inputs) const = 0;
 };
 
 }  // namespace farcall

@@ -7,9 +7,9 @@
 
 namespace farcall {
 
-// Returns the path of a plugin's library, or an empty string. Called if no environment variable
-// names a plugin.
-using PluginFinder = std::string (*)();
+// Returns the path of the library of the plugin with this name, or of any plugin if the name is
+// empty; an empty string if none is installed. Called if no environment variable has a path.
+using PluginFinder = std::string (*)(const std::string& name);
 FARCALL_API void set_plugin_finder(PluginFinder finder);
 
 }  // namespace farcall

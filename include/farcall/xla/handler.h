@@ -146,6 +146,10 @@ class Call<stage, std::index_sequence<Is...>, Fn, Ts...> {
       param.type = attr_type<T>();
     } else if constexpr (kind == ParamKind::kAllAttributes) {
       param.type = attr_type<T>();
+    } else if constexpr (kind == ParamKind::kContext) {
+      if constexpr (std::is_base_of_v<BuiltinCtx, CtxDecoding<T>>) {
+        param.name = CtxDecoding<T>::kName;
+      }
     }
     return param;
   }
@@ -163,6 +167,14 @@ class Call<stage, std::index_sequence<Is...>, Fn, Ts...> {
     return ::farcall::ffi::detail::explain(frame, describe(params, size), problems);
   }
 
+ public:
+  // The signature, for tools. Lives until the process ends.
+  FARCALL_FFI_COLD HandlerDesc describe() const {
+    return describe(new ParamDesc[sizeof...(Ts) + 1]{describe_operand<Ts>(Is)..., ParamDesc{}},
+                    sizeof...(Ts));
+  }
+
+ private:
   Fn fn_;
   const char* name_;
   uint32_t traits_;
@@ -259,6 +271,14 @@ class Ffi {
 };
 
 namespace internal {
+
+// The signature of the C function that calls this handler.
+template <typename Call>
+HandlerDesc describe(XLA_FFI_Handler* handler, const Call& call) {
+  HandlerDesc described = call.describe();
+  described.handler = reinterpret_cast<FARCALL_FFI_Handler*>(handler);
+  return described;
+}
 
 // Builds the handler from the arguments of the macros.
 template <ExecutionStage stage, typename... Ts, typename Fn>

@@ -6,6 +6,9 @@
 
 #include <farcall/xla/handler.h>
 
+#define FARCALL_XLA_JOIN_(a, b) a##b
+#define FARCALL_XLA_JOIN(a, b) FARCALL_XLA_JOIN_(a, b)
+
 // XLA_FFI_DEFINE_HANDLER(name, function[, binding[, traits]]): a constant `name`, the handler as a
 // function pointer, at any scope. Without a binding, it is derived from the function's type.
 #define XLA_FFI_DEFINE_HANDLER(fn, ...)                                                            \
@@ -19,12 +22,18 @@
   XLA_FFI_DEFINE_HANDLER(fn, impl, binding, traits)
 
 // The same as a C function at namespace scope, which a library exports even if it is compiled with
-// -fvisibility=hidden.
-#define XLA_FFI_DEFINE_HANDLER_SYMBOL(fn, ...)                                        \
-  extern "C" FARCALL_FFI_EXPORT XLA_FFI_Error* fn(XLA_FFI_CallFrame* farcall_frame) { \
-    static const auto farcall_handler = ::xla::ffi::internal::bind(#fn, __VA_ARGS__); \
-    return farcall_handler(farcall_frame);                                            \
-  }                                                                                   \
+// -fvisibility=hidden, with its signature.
+#define XLA_FFI_DEFINE_HANDLER_SYMBOL(fn, ...)                                                   \
+  extern "C" FARCALL_FFI_EXPORT XLA_FFI_Error* fn(XLA_FFI_CallFrame* farcall_frame) {            \
+    static const auto farcall_handler = ::xla::ffi::internal::bind(#fn, __VA_ARGS__);            \
+    return farcall_handler(farcall_frame);                                                       \
+  }                                                                                              \
+  extern "C" {                                                                                   \
+  FARCALL_FFI_EXPORT extern const ::farcall::ffi::HandlerDesc FARCALL_XLA_JOIN(farcall_handler_, \
+                                                                               fn);              \
+  const ::farcall::ffi::HandlerDesc FARCALL_XLA_JOIN(farcall_handler_, fn) =                     \
+      ::xla::ffi::internal::describe(fn, ::xla::ffi::internal::bind(#fn, __VA_ARGS__));          \
+  }                                                                                              \
   static_assert(true, "")
 
 #define XLA_FFI_DECLARE_HANDLER_SYMBOL(fn) \
@@ -32,9 +41,6 @@
 #define XLA_FFI_DECLARE_TYPE_ID_SYMBOL(type_id_fn) extern "C" XLA_FFI_TypeId* type_id_fn()
 #define XLA_FFI_DECLARE_TYPE_INFO_SYMBOL(type_info_fn) \
   extern "C" const XLA_FFI_TypeInfo* type_info_fn()
-
-#define FARCALL_XLA_JOIN_(a, b) a##b
-#define FARCALL_XLA_JOIN(a, b) FARCALL_XLA_JOIN_(a, b)
 
 // Registration with a runtime's function table when the library is loaded.
 #define XLA_FFI_REGISTER_HANDLER(API, NAME, PLATFORM, ...)                               \

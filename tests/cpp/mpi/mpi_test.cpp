@@ -143,7 +143,8 @@ TEST(Mpi, ClientsOfAPluginFindEachOther) {
   const std::string id = std::to_string(me());
   const std::string wanted = "pjrt: ClientCreate: node " + id +
                              " of 2: error 5 no process has put key \"nobody's\" within 0 s; "
-                             "20000 times " + (me() == 0 ? "b; 20000 times b" : "a; 20000 times a") +
+                             "20000 times " +
+                             (me() == 0 ? "b; 20000 times b" : "a; 20000 times a") +
                              "; error 4 no process has put key \"nobody's\" within 0.02 s";
   EXPECT_EQ(with_options("num_nodes=2"), wanted);
   EXPECT_EQ(with_options(("num_nodes=2,node_id=" + id).c_str()), wanted);

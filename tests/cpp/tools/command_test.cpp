@@ -32,7 +32,7 @@ TEST(Command, EndsWithTwoForWrongUse) {
       typo.output,
       HasSubstr("there is no subcommand \"chek\". The subcommands are new, inspect, check,"));
   const auto library = checked_library("sound_xla");
-  const auto unknown = run_farcall({"check", library + ":xla_norm"});
+  const auto unknown = run_farcall({"check", library + ":xla_unsigned"});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.output, HasSubstr("carries no signature"));
   const auto type = run_farcall({"check", library + ":xla_norm", "--arg", "f33[N]"});
@@ -105,7 +105,7 @@ TEST(Command, FindsHandlersOfOtherHeadersAndLeavesOtherFunctionsOut) {
   const auto result = run_farcall({"inspect", checked_library("sound_xla"), "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const auto json = nlohmann::json::parse(result.output);
-  EXPECT_EQ(json["handlers"].size(), 9) << result.output;
+  EXPECT_EQ(json["handlers"].size(), 10) << result.output;
 }
 
 TEST(Command, TellsWhetherHandlersLoadInAnOlderRuntime) {
