@@ -7,6 +7,18 @@ from typing import Any
 
 from farcall._environment import command_path
 
+# The parameters that give the options of the command.
+_NAMES = {
+    "arg": "args",
+    "ret": "rets",
+    "attr": "attrs",
+    "alias": "aliases",
+    "layout": "layouts",
+    "stages": "stages",
+    "size": "sizes",
+    "range": "ranges",
+}
+
 
 def check_handler(
     handler: str,
@@ -39,7 +51,8 @@ def check_handler(
       stages: ``"instantiate=symbol"`` and so on.
       sizes: ``"N=4,8"``: the sizes to try for a letter.
       ranges: ``"arg1=0:9"``: the range of an integer argument, such as indices.
-      reference: a handler, or a Python function of arrays, that computes the correct results.
+      reference: a handler, ``"library.so:symbol"``, or a Python function of arrays,
+        ``"module:function"``, that computes the correct results.
       seed: the seed of the operands' random values.
       timeout: the time limit of the whole check, in seconds.
 
@@ -48,10 +61,12 @@ def check_handler(
 
     Raises:
       AssertionError: with the findings.
+      TypeError: for a string where a list of strings is wanted, and for a ``reference`` that is
+        no string.
       ValueError: for invalid options, and for a handler that cannot run, with the reason.
       FileNotFoundError: if the command is not installed.
     """
-    options = {
+    options: dict[str, Sequence[str]] = {
         "arg": args,
         "ret": rets,
         "attr": attrs,
@@ -60,8 +75,18 @@ def check_handler(
         "stages": stages,
         "size": sizes,
         "range": ranges,
-        "reference": () if reference is None else (reference,),
     }
+    for name, values in options.items():
+        if isinstance(values, str) or not all(isinstance(value, str) for value in values):
+            raise TypeError(
+                f"check_handler: {_NAMES[name]} must be a list of strings, got {values!r}"
+            )
+    if reference is not None and not isinstance(reference, str):
+        raise TypeError(
+            'check_handler: reference must be a string, "module:function" or "library.so:symbol", '
+            f"because the handler runs in another process, got {reference!r}"
+        )
+    options["reference"] = () if reference is None else (reference,)
     # Imported here because they are slow.
     import json
     import subprocess

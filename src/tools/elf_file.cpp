@@ -75,16 +75,20 @@ class Reader {
     const auto last = std::unique(file.symbols.begin(), file.symbols.end(),
                                   [](const auto& a, const auto& b) { return a.name == b.name; });
     file.symbols.erase(last, file.symbols.end());
-    const auto mentions = [&](std::string_view text) {
-      return std::string_view(bytes_).find(text) != std::string_view::npos;
-    };
     file.mentions_xla = mentions("XLA_FFI");
     file.mentions_ffi =
         file.mentions_xla || mentions("FARCALL_FFI") || mentions("the call frame has ");
+    if (mentions("__asan_init")) file.sanitizer = "address";
+    if (mentions("__tsan_init")) file.sanitizer = "thread";
+    if (mentions("__msan_init")) file.sanitizer = "memory";
     return file;
   }
 
  private:
+  bool mentions(std::string_view text) const {
+    return std::string_view(bytes_).find(text) != std::string_view::npos;
+  }
+
   [[noreturn]] void fail(const std::string& why) const {
     throw Failure(kCouldNotRun, fmt::format("{}: {}", path_, why));
   }
@@ -163,6 +167,15 @@ class Reader {
 }  // namespace
 
 ElfFile read_elf(const std::string& path) { return Reader(path).read(); }
+
+std::string sanitizer_problem(const ElfFile& file) {
+  if (file.sanitizer.empty()) return "";
+  return fmt::format(
+      "it was built with -fsanitize={0}, which takes over memory and signals as this command does. "
+      "Build it without; or load it in a program of yours, with the sanitizer's runtime first: "
+      "LD_PRELOAD=$(c++ -print-file-name=lib{1}san.so) python my_test.py",
+      file.sanitizer, file.sanitizer[0]);
+}
 
 const ElfSymbol* symbol_at(const ElfFile& file, uint64_t address) {
   for (const ElfSymbol& symbol : file.symbols) {

@@ -23,10 +23,17 @@ struct ElfFile {
   // Whether it contains text that the headers for XLA's interface compile into handlers.
   bool mentions_ffi = false;
   bool mentions_xla = false;  // those of XLA's own header
+  // "address", "thread" or "memory" if it was built with this sanitizer, whose runtime has to be in
+  // the process from its start.
+  std::string sanitizer = {};
 };
 
 // Raises Failure(kCouldNotRun) with the reason: no such file, not ELF, truncated, another machine.
 ElfFile read_elf(const std::string& path);
+
+// Why a library with a sanitizer cannot be called by this command, and what to do; empty without
+// one.
+std::string sanitizer_problem(const ElfFile& file);
 
 // The symbol whose code contains this address; null if there is none.
 const ElfSymbol* symbol_at(const ElfFile& file, uint64_t address);

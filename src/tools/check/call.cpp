@@ -114,15 +114,19 @@ Site::Site(const CheckSpec& spec, const Case& test, const LoadedHandler& handler
 }
 
 Call::Call(const Site& site, const CheckOptions& options, uint64_t data_seed, Placement placement,
-           Aliasing aliasing)
-    : site_(&site), aliasing_(aliasing), invocation_(site.call()) {
+           Aliasing aliasing, Values values)
+    : site_(&site),
+      aliasing_(aliasing),
+      data_seed_(data_seed),
+      values_(values),
+      invocation_(site.call()) {
   const auto& types = site.test();
   const auto make = [&](BufferName name, const ShapeDtype& type) {
     return std::make_unique<GuardedBuffer>(name, type.nbytes(), options.alignment, placement);
   };
   for (size_t i = 0; i < types.arguments.size(); ++i) {
-    inputs_.push_back(
-        random_values(types.arguments[i], data_seed * 64 + i, site.spec().arguments[i].range));
+    inputs_.push_back(random_values(types.arguments[i], argument_seed(data_seed, i),
+                                    site.spec().arguments[i].range, values));
     arguments_.push_back(make({BufferName::Kind::kArgument, i}, types.arguments[i]));
   }
   for (size_t i = 0; i < types.results.size(); ++i) {
@@ -157,7 +161,7 @@ std::vector<std::vector<std::byte>> Call::results() const {
   return copies;
 }
 
-void Call::prepare_memory(const Fill& fill_with) {
+void Call::prepare(const Fill& fill_with) {
   int operand = 0;
   const auto zones = [&](GuardedBuffer& buffer) {
     const bool is_meant = fill_with.operand_of_zones < 0 || fill_with.operand_of_zones == operand;
@@ -206,8 +210,7 @@ void Call::find_damage(Outcome& outcome) const {
   }
 }
 
-Outcome Call::run(const Fill& fill_with, ThreadPool* pool) {
-  prepare_memory(fill_with);
+Outcome Call::run(ThreadPool* pool) {
   Outcome outcome;
   ExecutionOptions options;
   options.thread_pool = pool;

@@ -64,6 +64,9 @@ class Site {
   ForeignCall call_;
 };
 
+// The seed of an argument's values, for the seed of a call.
+inline uint64_t argument_seed(uint64_t data_seed, size_t index) { return data_seed * 64 + index; }
+
 enum class Aliasing {
   kAsTold,   // an aliased result uses its argument's memory
   kSeparate  // it has its own memory, which starts with the argument's values
@@ -73,13 +76,17 @@ enum class Aliasing {
 class Call {
  public:
   Call(const Site& site, const CheckOptions& options, uint64_t data_seed, Placement placement,
-       Aliasing aliasing = Aliasing::kAsTold);
+       Aliasing aliasing = Aliasing::kAsTold, Values values = Values::kUsual);
 
-  Outcome run(const Fill& fill, ThreadPool* pool = nullptr);
+  void prepare(const Fill& fill);
+  // After prepare().
+  Outcome run(ThreadPool* pool = nullptr);
   // The operands after the last run.
   std::span<const std::byte> argument(size_t index) const { return arguments_[index]->bytes(); }
   std::span<const std::byte> result(size_t index) const { return result_buffer(index).bytes(); }
   std::vector<std::vector<std::byte>> results() const;
+  uint64_t data_seed() const { return data_seed_; }
+  Values values() const { return values_; }
   const std::vector<std::byte>& input(size_t index) const { return inputs_[index]; }
   // Whether the result is in an argument's memory or started with its values: no element is
   // unwritten.
@@ -88,11 +95,12 @@ class Call {
  private:
   std::optional<size_t> argument_of(size_t result) const;
   GuardedBuffer& result_buffer(size_t index) const;
-  void prepare_memory(const Fill& fill);
   void find_damage(Outcome& outcome) const;
 
   const Site* site_;
   Aliasing aliasing_;
+  uint64_t data_seed_;
+  Values values_;
   std::vector<std::vector<std::byte>> inputs_;
   std::vector<std::unique_ptr<GuardedBuffer>> arguments_;
   std::vector<std::unique_ptr<GuardedBuffer>> results_;  // null: in an argument's memory

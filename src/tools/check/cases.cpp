@@ -31,7 +31,8 @@ std::vector<std::vector<int64_t>> rows(size_t num_letters) {
   if (num_letters > 1)
     row([&](int64_t i) { return 5 + 2 * (static_cast<int64_t>(num_letters) - i); });
   if (num_letters > 1) row([](int64_t) { return 8; });
-  for (const int64_t tail : {2, 4, 5, 6, 7, 8, 9, 11, 13, 15, 31, 32, 33, 63, 65, 127, 129}) {
+  for (const int64_t tail :
+       {2, 4, 5, 6, 7, 8, 9, 11, 13, 15, 31, 32, 33, 63, 65, 127, 129, 128, 1024, 4096}) {
     row([&](int64_t i) { return static_cast<size_t>(i) + 1 == num_letters ? tail : 2; });
   }
   static constexpr int64_t kLarge[] = {65537, 0, 257, 41, 17, 11};
@@ -72,6 +73,12 @@ std::string Case::to_string() const {
     return text;
   };
   return fmt::format("{} -> {}", list(arguments), list(results));
+}
+
+uint64_t Case::data_seed(uint64_t seed) const {
+  uint64_t hash = seed;
+  for (const char c : to_string()) hash = hash * 31 + static_cast<unsigned char>(c);
+  return hash;
 }
 
 std::optional<Case> make_case(const CheckSpec& spec, Sizes sizes) {

@@ -16,6 +16,8 @@ struct Case {
 
   size_t nbytes() const;
   std::string to_string() const;  // "f32[17,64], s32[] -> f32[17,64]"
+  // For the values of the arguments: the same for the same shapes.
+  uint64_t data_seed(uint64_t seed) const;
 };
 
 // Returns no value if a dimension has no valid size.

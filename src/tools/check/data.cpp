@@ -4,6 +4,8 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <iterator>
+#include <limits>
 
 #include <farcall/core/element_number.h>
 
@@ -28,6 +30,27 @@ std::vector<int64_t> strides(const ShapeDtype& type, const std::optional<Layout>
   return strides_of(type.shape(), layout ? *layout : row_major(type.rank()));
 }
 
+std::vector<std::byte> reordered(std::span<const std::byte> bytes, const ShapeDtype& type,
+                                 const std::optional<Layout>& from,
+                                 const std::optional<Layout>& to) {
+  std::vector<std::byte> out(bytes.begin(), bytes.end());
+  const size_t width = byte_width(type.dtype());
+  const auto row_major = strides(type, std::nullopt), sources = strides(type, from),
+             targets = strides(type, to);
+  if (sources == targets) return out;
+  for (int64_t element = 0; element < type.size(); ++element) {
+    int64_t source = 0, target = 0;
+    for (size_t d = 0; d < type.rank(); ++d) {
+      const int64_t index = element / row_major[d] % type.shape()[d];
+      source += index * sources[d];
+      target += index * targets[d];
+    }
+    std::memcpy(out.data() + static_cast<size_t>(target) * width,
+                bytes.data() + static_cast<size_t>(source) * width, width);
+  }
+  return out;
+}
+
 }  // namespace
 
 uint64_t Random::next() {
@@ -39,17 +62,29 @@ uint64_t Random::next() {
 }
 
 std::vector<std::byte> random_values(const ShapeDtype& type, uint64_t seed,
-                                     const std::optional<std::pair<int64_t, int64_t>>& range) {
+                                     const std::optional<std::pair<int64_t, int64_t>>& range,
+                                     Values values) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(), kInfinity, -kInfinity,
+                                 -0.0};
   std::vector<std::byte> bytes(type.nbytes());
   const size_t width = byte_width(type.dtype());
   Random random(seed);
   const auto& info = dtype_info(type.dtype());
   for (size_t i = 0; i < bytes.size(); i += width) {
     const double u = random.uniform();
+    const bool is_special = values == Values::kSpecial && random.uniform() < 0.5;
     std::byte* out = bytes.data() + i;
     if (range) {
       const auto count = static_cast<double>(range->second - range->first + 1);
       write_real(type.dtype(), static_cast<double>(range->first) + std::floor(u * count), out);
+    } else if (is_special && is_floating(type.dtype())) {
+      write_real(type.dtype(), kSpecial[random.next() % std::size(kSpecial)], out);
+    } else if (is_special && is_complex(type.dtype())) {
+      const std::complex<double> value(kSpecial[random.next() % std::size(kSpecial)], 2 * u - 1);
+      convert_element(DType::kComplex128, &value, type.dtype(), out);
+    } else if (is_special && info.kind == DTypeKind::kSigned) {
+      write_real(type.dtype(), -std::floor(u * (info.bits < 8 ? 2 : 10)), out);
     } else if (info.kind == DTypeKind::kFloat && info.bits >= 16) {
       // Uses many bits: halves and quarters would sum up without rounding.
       if (type.dtype() == DType::kFloat32) {
@@ -71,8 +106,9 @@ std::vector<std::byte> random_values(const ShapeDtype& type, uint64_t seed,
 }
 
 void fill(std::span<std::byte> bytes, const Pattern& pattern) {
-  if (pattern.kind == Pattern::Kind::kOnes) {
-    if (!bytes.empty()) std::memset(bytes.data(), 0xff, bytes.size());
+  if (pattern.kind == Pattern::Kind::kOnes || pattern.kind == Pattern::Kind::kZeros) {
+    const int byte = pattern.kind == Pattern::Kind::kOnes ? 0xff : 0;
+    if (!bytes.empty()) std::memset(bytes.data(), byte, bytes.size());
     return;
   }
   Random random(pattern.seed);
@@ -95,17 +131,12 @@ std::string element_position(const ShapeDtype& type, const std::optional<Layout>
 
 std::vector<std::byte> to_row_major(std::span<const std::byte> bytes, const ShapeDtype& type,
                                     const std::optional<Layout>& layout) {
-  std::vector<std::byte> out(bytes.begin(), bytes.end());
-  if (!layout || is_row_major(*layout) || type.size() == 0) return out;
-  const size_t width = byte_width(type.dtype());
-  const auto from = strides(type, layout), to = strides(type, std::nullopt);
-  for (int64_t element = 0; element < type.size(); ++element) {
-    int64_t source = 0;
-    for (size_t d = 0; d < type.rank(); ++d) source += element / to[d] % type.shape()[d] * from[d];
-    std::memcpy(out.data() + static_cast<size_t>(element) * width,
-                bytes.data() + static_cast<size_t>(source) * width, width);
-  }
-  return out;
+  return reordered(bytes, type, layout, std::nullopt);
+}
+
+std::vector<std::byte> from_row_major(std::span<const std::byte> bytes, const ShapeDtype& type,
+                                      const std::optional<Layout>& layout) {
+  return reordered(bytes, type, std::nullopt, layout);
 }
 
 bool is_close(const ShapeDtype& type, std::span<const std::byte> a, std::span<const std::byte> b,

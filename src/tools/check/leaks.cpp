@@ -33,11 +33,18 @@ int64_t mapped_pages() {
   return pages;
 }
 
-// Creates a call site, calls it twice, and destroys it.
+// Creates a call site, calls it twice, and destroys it. Returns whether the handler accepts the
+// calls.
 bool run_cycle(Session& session, size_t test) {
-  const Site site(session.spec, session.cases[test], session.handler);
-  Call call(site, session.options, session.options.seed * 1000 + test, Placement::kEnd);
-  return session.run(call, {}).is_ok && session.run(call, {}).is_ok;
+  try {
+    const Site site(session.spec, session.cases[test], session.handler);
+    const uint64_t seed = session.cases[test].data_seed(session.options.seed);
+    Call call(site, session.options, seed, Placement::kEnd);
+    const bool is_ok = session.run(call, {}).is_ok;
+    return session.run(call, {}).is_ok && is_ok;
+  } catch (const FfiError&) {
+    return false;  // the instantiate stage fails
+  }
 }
 
 bool grows(const std::vector<int64_t>& counts) {
@@ -48,34 +55,31 @@ bool grows(const std::vector<int64_t>& counts) {
 
 void check_leaks(Session& session, size_t test) {
   std::vector<int64_t> files, pages;
-  try {
-    for (int cycle = 1 - kWarmUps; cycle <= kCycles; ++cycle) {
-      heap::set_cycle(std::max(cycle, 0));
-      const bool is_ok = run_cycle(session, test);
-      heap::set_cycle(0);
-      if (!is_ok) return;
-      if (cycle < 0) continue;
-      files.push_back(num_open_files());
-      pages.push_back(mapped_pages());
-    }
-  } catch (const FfiError&) {
-    return;
+  bool is_ok = true;
+  for (int cycle = 1 - kWarmUps; cycle <= kCycles; ++cycle) {
+    heap::set_cycle(std::max(cycle, 0));
+    is_ok &= run_cycle(session, test);
+    heap::set_cycle(0);
+    if (cycle < 0) continue;
+    files.push_back(num_open_files());
+    pages.push_back(mapped_pages());
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(5));  // tasks may still free memory
   const heap::Leaks leaks = heap::leaks(kCycles);
   if (std::ranges::none_of(leaks.blocks, [](size_t count) { return count == 0; })) {
     session.report(
         test,
-        {"leak", "",
+        {"leak", "heap",
          fmt::format(
-             "every executable with two calls leaves {} block{} ({} bytes) of the heap behind",
-             leaks.blocks.back(), leaks.blocks.back() == 1 ? "" : "s", leaks.bytes.back()),
+             "every executable with two {}calls leaves {} block{} ({} bytes) of the heap behind",
+             is_ok ? "" : "failing ", leaks.blocks.back(), leaks.blocks.back() == 1 ? "" : "s",
+             leaks.bytes.back()),
          leaks.stack});
   } else if (grows(files)) {
-    session.report(test, {"leak", "", "every call leaves a file open", {}});
+    session.report(test, {"leak", "files", "every call leaves a file open", {}});
   } else if (grows(pages)) {
     session.report(test, {"leak",
-                          "",
+                          "mappings",
                           fmt::format("every call leaves memory mapped ({} pages in two calls)",
                                       pages.back() - pages[pages.size() - 2]),
                           {}});

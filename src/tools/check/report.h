@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tools/check/cases.h"
+#include "tools/check/data.h"
 #include "tools/check/spec.h"
 
 namespace farcall::tools {
@@ -27,11 +28,18 @@ inline constexpr std::string_view kFindingKinds[] = {"oob-write",
                                                      "silent-error",
                                                      "wrong-result"};
 
+// Larger arrays are not written out in tests.
+inline constexpr size_t kMostPrintedBytes = 4096;
+
 struct CheckFinding {
   std::string kind, operand, message;
   Case test;
   std::vector<std::string> stack;
-  size_t num_cases = 1;  // that have this finding
+  uint64_t data_seed = 0;  // of the arguments
+  Values values = Values::kUsual;
+  size_t result = 0;                     // the result that `expected` is about
+  std::vector<std::byte> expected = {};  // its correct bytes, in its layout; empty if not known
+  size_t num_cases = 1;                  // that have this finding
 };
 
 struct CheckReport {

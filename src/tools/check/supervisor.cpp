@@ -16,6 +16,8 @@
 #include <fstream>
 #include <map>
 #include <new>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -32,6 +34,9 @@ namespace {
 
 constexpr double kLoadSeconds = 60;
 constexpr int kMostCrashes = 8, kMostTimeouts = 2;
+// Processes whose first calls are concurrent.
+constexpr int kMostStarts = 8;
+constexpr double kSecondsOfStarts = 0.4;
 
 // Removes template arguments, which may be very long.
 std::string without_template_arguments(const std::string& name) {
@@ -88,8 +93,9 @@ class Supervisor {
                             ? why_no_cases(spec_)
                             : fmt::format("the handler refuses every call: {}", report_.refusal);
     }
-    if (!succeeded_.empty() && report_.failure.empty()) run_steps(later_steps());
+    if (!succeeded_.empty() && report_.failure.empty()) run_later();
     report_.num_shapes = cases_.size();
+    report_.num_refused = refused_.size();
     report_.num_calls = shared_->num_calls;
     report_.seconds = now_seconds() - begin_;
     progress_.clear();
@@ -101,7 +107,7 @@ class Supervisor {
  private:
   // ---- what is done ----
 
-  std::vector<Step> later_steps() const {
+  void run_later() {
     std::vector<Step> steps;
     std::vector<size_t> tests;
     for (const auto& [test, result] : succeeded_) tests.push_back(test);
@@ -111,35 +117,64 @@ class Supervisor {
       return cases_[a].nbytes() < cases_[b].nbytes();
     };
     std::ranges::sort(tests, by_size);
+    const size_t middle = tests[tests.size() / 2];
     // Threads must overlap inside the handler, so the calls should not be short.
-    const auto large =
+    const auto found =
         std::ranges::find_if(tests, [&](size_t t) { return cases_[t].nbytes() > (1 << 16); });
-    steps.push_back({Step::Kind::kLeaks, tests[tests.size() / 2]});
+    const size_t large = found == tests.end() ? tests.back() : *found;
+    steps.push_back({Step::Kind::kLeaks, middle});
+    if (!refused_.empty()) steps.push_back({Step::Kind::kLeaks, refused_[refused_.size() / 2]});
     // Reads of uninitialised memory make results differ between threads too.
-    const auto depends = [](const CheckFinding& f) {
+    const bool is_steady = std::ranges::none_of(report_.findings, [](const CheckFinding& f) {
       return f.kind == "uninitialised-read" || f.kind == "nondeterministic";
-    };
-    if (std::ranges::any_of(report_.findings, depends)) return steps;
-    steps.push_back({Step::Kind::kThreads, large == tests.end() ? tests.back() : *large});
-    steps.push_back({Step::Kind::kThreads, tests[tests.size() / 2]});
-    return steps;
+    });
+    if (is_steady) {
+      steps.push_back({Step::Kind::kThreads, large});
+      steps.push_back({Step::Kind::kThreads, middle});
+      if (large != middle) steps.push_back({Step::Kind::kThreads, large, middle});
+    }
+    run_steps(steps);
+    if (is_steady) race_from_the_start(middle);
+    steps.clear();
+    for (const size_t part : {2, 3, 4}) {
+      steps.push_back({Step::Kind::kSpecialValues, tests[tests.size() * part / 5]});
+    }
+    run_steps(steps);
   }
 
-  void run_steps(const std::vector<Step>& steps) {
+  // What the first call builds may be used by another thread before it is complete.
+  void race_from_the_start(size_t test) {
+    const double begin = now_seconds();
+    for (int i = 0; i < kMostStarts && now_seconds() - begin < kSecondsOfStarts; ++i) {
+      if (!report_.failure.empty() || report_.is_timed_out || has("race")) return;
+      run_steps({{Step::Kind::kFirstCalls, test}});
+      if (!crash_at_start_) continue;
+      const CheckFinding finding = *std::exchange(crash_at_start_, std::nullopt);
+      // The same calls may fail without threads too.
+      if (run_steps({{Step::Kind::kFirstCallsAlone, test}}) == 0) add(finding);
+      return;
+    }
+  }
+
+  // Returns the number of steps that ended the process.
+  int run_steps(const std::vector<Step>& steps) {
     int num_crashes = 0, num_timeouts = 0;
     for (size_t next = 0; next < steps.size();) {
       shared_->crash = {};
       shared_->step = next;
       shared_->last_call = 0;
+      shared_->is_concurrent = false;
       const bool is_hung = run_child(steps, next);
-      if (!report_.failure.empty() || report_.is_timed_out) return;
-      if (shared_->step >= steps.size()) return;
+      if (!report_.failure.empty() || report_.is_timed_out) break;
+      if (shared_->step >= steps.size()) break;
       const Step& step = steps[shared_->step];
       add_crash(step, is_hung);
       num_timeouts += is_hung;
-      if (++num_crashes >= kMostCrashes || num_timeouts >= kMostTimeouts) return;
+      if (++num_crashes >= kMostCrashes || num_timeouts >= kMostTimeouts) break;
+      if (is_hung && step.kind == Step::Kind::kSpecialValues) break;
       next = shared_->step + 1;
     }
+    return num_crashes;
   }
 
   // Returns whether a call took too long.
@@ -230,13 +265,22 @@ class Supervisor {
           stack.push_back(frame_text(frame[0].get<std::string>(), frame[1].get<std::string>(),
                                      frame[2].get<uint64_t>()));
       }
-      add({.kind = json["finding"],
-           .operand = json["operand"],
-           .message = json["message"],
-           .test = cases_[json["case"].get<size_t>()],
-           .stack = stack});
+      CheckFinding finding = {.kind = json["finding"],
+                              .operand = json["operand"],
+                              .message = json["message"],
+                              .test = cases_[json["case"].get<size_t>()],
+                              .stack = stack,
+                              .data_seed = json["data_seed"],
+                              .values = static_cast<Values>(json["values"].get<int>())};
+      if (json.contains("expected")) {
+        finding.result = json["result"];
+        for (const Json& byte : json["expected"])
+          finding.expected.push_back(static_cast<std::byte>(byte.get<int>()));
+      }
+      add(std::move(finding));
     } else if (json.contains("refused")) {
-      if (report_.num_refused++ == 0) report_.refusal = json["message"];
+      if (refused_.empty()) report_.refusal = json["message"];
+      refused_.push_back(json["refused"]);
     } else if (json.contains("ok")) {
       const size_t test = json["ok"];
       const uint64_t hash = json["hash"];
@@ -246,7 +290,8 @@ class Supervisor {
            .operand = "",
            .message = "the results differ from process to process with the same operands",
            .test = cases_[test],
-           .stack = {}});
+           .stack = {},
+           .data_seed = cases_[test].data_seed(report_.seed)});
     }
   }
 
@@ -264,8 +309,13 @@ class Supervisor {
 
   void add_crash(const Step& step, bool is_hung) {
     const signals::Crash& crash = shared_->crash;
-    CheckFinding finding = {
-        .kind = "", .operand = "", .message = "", .test = cases_[step.test], .stack = {}};
+    CheckFinding finding = {.kind = "",
+                            .operand = "",
+                            .message = "",
+                            .test = cases_[step.test],
+                            .stack = {},
+                            .data_seed = shared_->data_seed,
+                            .values = shared_->values};
     for (int i = 0; i < crash.num_frames; ++i) {
       const runtime::StackFrame& frame = crash.frames[i];
       finding.stack.push_back(frame_text(frame.library, frame.symbol, frame.offset));
@@ -277,11 +327,18 @@ class Supervisor {
                                 signal_text(crash.is_set ? crash.signal : WTERMSIG(status_)));
       return;
     }
+    if (step.kind == Step::Kind::kSpecialValues && !(crash.is_set && crash.has_region)) return;
     describe_crash(crash, is_hung, finding);
-    if (step.kind == Step::Kind::kThreads && !is_hung) {
+    if (step.kind == Step::Kind::kSpecialValues) finding.message += kWithSpecialValues;
+    // Each thread's operands were tried alone before.
+    if (shared_->is_concurrent && !is_hung) {
       finding.message =
           fmt::format("{}; only when several threads call the handler at once", finding.message);
       finding.kind = "race";
+      if (step.kind == Step::Kind::kFirstCalls) {
+        crash_at_start_ = std::move(finding);
+        return;
+      }
     }
     add(std::move(finding));
   }
@@ -359,12 +416,13 @@ class Supervisor {
     return symbol.empty() ? place : fmt::format("{} ({})", symbol, place);
   }
 
+  bool has(std::string_view kind) const {
+    return std::ranges::any_of(report_.findings,
+                               [&](const CheckFinding& finding) { return finding.kind == kind; });
+  }
+
   // A race also makes results nondeterministic; only the race is reported.
   void drop_consequences() {
-    const auto has = [&](std::string_view kind) {
-      return std::ranges::any_of(report_.findings,
-                                 [&](const CheckFinding& finding) { return finding.kind == kind; });
-    };
     if (!has("race")) return;
     std::erase_if(report_.findings,
                   [](const CheckFinding& finding) { return finding.kind == "nondeterministic"; });
@@ -385,6 +443,8 @@ class Supervisor {
   Shared* shared_;
   int status_ = 0;
   std::map<size_t, uint64_t> succeeded_;  // with the hash of their results
+  std::vector<size_t> refused_;
+  std::optional<CheckFinding> crash_at_start_;  // of the first calls, on several threads
   std::map<std::string, ElfFile> files_;
   CheckReport report_;
 };
@@ -394,7 +454,11 @@ class Supervisor {
 CheckReport check(const CheckSpec& spec, const CheckOptions& options) {
   verify(spec);
   // Errors in the file are reported here, where more is known about them.
-  if (!is_python_module(spec.library)) read_elf(spec.library);
+  if (!is_python_module(spec.library)) {
+    const std::string problem = sanitizer_problem(read_elf(spec.library));
+    if (!problem.empty())
+      throw Failure(kCouldNotRun, fmt::format("{}: {}.", spec.library, problem));
+  }
   return Supervisor(spec, options).run();
 }
 

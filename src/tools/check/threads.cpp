@@ -16,80 +16,174 @@
 namespace farcall::tools {
 namespace {
 
-constexpr double kSeconds = 0.15;
+constexpr double kSeconds = 0.15, kMostSeconds = 1;
+constexpr int kLeastCalls = 20;  // of each thread
 
 using Bytes = std::vector<std::vector<std::byte>>;
 
 struct Caller {
+  size_t test;
   std::unique_ptr<Call> call;
   Bytes wanted;
+  Bytes first;               // results of the first call
+  std::string failure = {};  // of the first call
 };
 
 class Race {
  public:
-  Race(Session& session, size_t test, std::vector<Caller>& callers)
-      : session_(session), test_(test), callers_(callers) {}
-
-  void run() {
-    const double end = now_seconds() + kSeconds;
-    std::vector<std::thread> threads;
-    const Disturbance disturbance(session_.options.seed);
-    for (Caller& caller : callers_) threads.emplace_back([&] { repeat(caller, end); });
-    for (std::thread& thread : threads) thread.join();
-    if (finding_) session_.report(test_, *finding_);
-  }
-
- private:
-  void repeat(Caller& caller, double end) {
-    runtime::use_signal_stack();
-    while (!is_over_ && now_seconds() < end) {
-      const Outcome outcome = session_.run(*caller.call, {});
-      if (!outcome.is_ok)
-        return found(
-            "", fmt::format("fails when several threads call it at once: {}", outcome.message));
-      const Bytes results = caller.call->results();
-      const auto difference = first_difference(session_, test_, caller.wanted, results);
-      if (!difference) continue;
-      const ShapeDtype& type = session_.cases[test_].results[difference->result];
-      if (is_close(type, caller.wanted[difference->result], results[difference->result], 1e-4))
-        continue;
-      return found(difference->operand,
-                   fmt::format("{} at {} is wrong when {} threads call the handler at once",
-                               difference->operand, difference->place, callers_.size()));
+  // Raises FfiError if the instantiate stage fails.
+  Race(Session& session, const std::vector<size_t>& tests) : session_(session) {
+    for (const size_t test : tests) {
+      sites_.push_back(std::make_unique<Site>(session.spec, session.cases[test], session.handler));
+    }
+    const auto num_threads = static_cast<size_t>(std::max(2, session.options.num_threads));
+    for (size_t i = 0; i < num_threads; ++i) {
+      const uint64_t seed = session.options.seed * 1000 + 500 + i;
+      callers_.push_back({.test = tests[i % tests.size()],
+                          .call = std::make_unique<Call>(*sites_[i % tests.size()], session.options,
+                                                         seed, Placement::kEnd),
+                          .wanted = {},
+                          .first = {}});
     }
   }
 
-  void found(const std::string& operand, const std::string& message) {
+  // Makes the calls one after the other. Returns false if one fails, or if its results vary by
+  // themselves: that says nothing about threads.
+  bool call_alone() {
+    for (Caller& caller : callers_) {
+      if (!session_.run(*caller.call, {}).is_ok) return false;
+      caller.wanted = caller.call->results();
+      session_.run(*caller.call, {});
+      if (first_difference(session_, caller.test, caller.wanted, caller.call->results()))
+        return false;
+    }
+    // A handler may round differently while its own threads are busy.
+    tolerance_ = other_threads().empty() ? 0 : 1e-4;
+    return true;
+  }
+
+  // Makes the calls on all threads, again and again.
+  void repeat_at_once() {
+    const double begin = now_seconds();
+    const Disturbance disturbance(session_.options.seed);
+    on_threads([&](Caller& caller) {
+      // On a busy machine, threads may need longer to meet.
+      const auto is_enough = [&](int num_calls) {
+        const double seconds = now_seconds() - begin;
+        return seconds > kSeconds && (num_calls >= kLeastCalls || seconds > kMostSeconds);
+      };
+      for (int i = 0; !is_over_ && !is_enough(i); ++i) {
+        const Outcome outcome = run(caller, /*is_interrupted=*/i % 2 == 1);
+        const bool is_right =
+            outcome.is_ok ? compare(caller, caller.call->results()) : fail(caller, outcome.message);
+        if (!is_right) is_over_ = true;
+      }
+    });
+  }
+
+  // Makes each call once, all of them at the same time.
+  void call_at_once() {
+    std::atomic<size_t> num_ready{0};
+    on_threads([&](Caller& caller) {
+      ++num_ready;
+      while (num_ready < callers_.size()) {
+      }
+      const Outcome outcome = session_.run(*caller.call, {});
+      if (!outcome.is_ok) caller.failure = outcome.message.empty() ? "no message" : outcome.message;
+      caller.first = caller.call->results();
+    });
+  }
+  // After call_alone().
+  void compare_first_calls() {
+    for (Caller& caller : callers_) {
+      if (caller.failure.empty()) {
+        compare(caller, caller.first);
+      } else {
+        fail(caller, caller.failure);
+      }
+    }
+  }
+
+  void report() {
+    if (finding_) session_.report(test_of_finding_, *finding_);
+  }
+
+ private:
+  Outcome run(Caller& caller, bool is_interrupted) {
+    caller.call->prepare({});
+    std::optional<Interruptions> interruptions;
+    if (is_interrupted) interruptions.emplace(session_.shared.num_calls);
+    return session_.run_prepared(*caller.call);
+  }
+
+  template <typename Work>
+  void on_threads(const Work& work) {
+    std::vector<std::thread> threads;
+    session_.shared.is_concurrent = true;
+    for (Caller& caller : callers_) {
+      threads.emplace_back([&] {
+        runtime::use_signal_stack();
+        work(caller);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    session_.shared.is_concurrent = false;
+  }
+
+  bool compare(const Caller& caller, const Bytes& results) {
+    const auto difference = first_difference(session_, caller.test, caller.wanted, results);
+    if (!difference) return true;
+    const ShapeDtype& type = session_.cases[caller.test].results[difference->result];
+    if (tolerance_ > 0 &&
+        is_close(type, caller.wanted[difference->result], results[difference->result], tolerance_))
+      return true;
+    found(caller.test, difference->operand,
+          fmt::format("{} at {} is wrong when {} threads call the handler at once",
+                      difference->operand, difference->place, callers_.size()));
+    return false;
+  }
+
+  bool fail(const Caller& caller, const std::string& message) {
+    found(caller.test, "", fmt::format("fails when several threads call it at once: {}", message));
+    return false;
+  }
+
+  void found(size_t test, const std::string& operand, const std::string& message) {
     const std::lock_guard lock(mutex_);
-    is_over_ = true;
-    if (!finding_) finding_ = Finding{"race", operand, message, {}};
+    if (finding_) return;
+    test_of_finding_ = test;
+    finding_ = Finding{"race", operand, message, {}};
   }
 
   Session& session_;
-  size_t test_;
-  std::vector<Caller>& callers_;
+  std::vector<std::unique_ptr<Site>> sites_;
+  std::vector<Caller> callers_;
+  double tolerance_ = 0;
   std::atomic<bool> is_over_{false};
   std::mutex mutex_;
   std::optional<Finding> finding_;
+  size_t test_of_finding_ = 0;
 };
 
 }  // namespace
 
-void check_threads(Session& session, size_t test) {
+void check_threads(Session& session, const Step& step) {
+  std::vector<size_t> tests = {step.test};
+  if (step.other_test) tests.push_back(*step.other_test);
   try {
-    const Site site(session.spec, session.cases[test], session.handler);
-    std::vector<Caller> callers(static_cast<size_t>(std::max(2, session.options.num_threads)));
-    for (size_t i = 0; i < callers.size(); ++i) {
-      Caller& caller = callers[i];
-      caller.call = std::make_unique<Call>(site, session.options,
-                                           session.options.seed * 1000 + 500 + i, Placement::kEnd);
-      if (!session.run(*caller.call, {}).is_ok) return;
-      caller.wanted = caller.call->results();
-      // A handler whose results vary by themselves says nothing about threads.
-      session.run(*caller.call, {});
-      if (first_difference(session, test, caller.wanted, caller.call->results())) return;
+    Race race(session, tests);
+    switch (step.kind) {
+      case Step::Kind::kFirstCalls:
+        race.call_at_once();
+        if (race.call_alone()) race.compare_first_calls();
+        break;
+      case Step::Kind::kFirstCallsAlone:
+        race.call_alone();
+        break;
+      default:
+        if (race.call_alone()) race.repeat_at_once();
     }
-    Race(session, test, callers).run();
+    race.report();
   } catch (const FfiError&) {
     return;  // check_calls() has reported it
   }

@@ -68,7 +68,22 @@ class Calls {
     check_reference(call);
     if (is_slow_) return;
     Call other(*site, session_.options, data_seed(), Placement::kBegin);
-    run(other, {});
+    if (run(other, {}).is_ok && !has_findings_) compare_placements(call, other);
+  }
+
+  // Special values may make a sound handler fail, loop or vary: only accesses to wrong memory
+  // count.
+  void run_special() {
+    try {
+      const Site site(session_.spec, test_, session_.handler);
+      for (const Placement placement : {Placement::kEnd, Placement::kBegin}) {
+        Call call(site, session_.options, data_seed(), placement, Aliasing::kAsTold,
+                  Values::kSpecial);
+        run(call, {}, nullptr, kWithSpecialValues);
+      }
+    } catch (const FfiError&) {
+      return;
+    }
   }
 
   // Computes results that the parent compares with those of another process, in which everything
@@ -95,20 +110,23 @@ class Calls {
     return outcome;
   }
 
-  uint64_t data_seed() const { return session_.options.seed * 1000 + index_; }
+  uint64_t data_seed() const { return test_.data_seed(session_.options.seed); }
 
-  Outcome run(Call& call, const Fill& fill, ThreadPool* pool = nullptr) {
+  Outcome run(Call& call, const Fill& fill, ThreadPool* pool = nullptr,
+              std::string_view remark = "") {
     Outcome outcome = session_.run(call, fill, pool);
     if (!outcome.damaged) return outcome;
     const bool is_before = outcome.damage_offset < 0;
     report("oob-write", outcome.damaged->to_string(),
-           fmt::format("writes {} {}, at byte offset {} of {} bytes",
+           fmt::format("writes {} {}, at byte offset {} of {} bytes{}",
                        is_before ? "before the beginning of" : "past the end of",
-                       outcome.damaged->to_string(), outcome.damage_offset, outcome.damaged_bytes));
+                       outcome.damaged->to_string(), outcome.damage_offset, outcome.damaged_bytes,
+                       remark));
     return outcome;
   }
 
   void report(std::string kind, std::string operand, std::string message) {
+    has_findings_ = true;
     session_.report(index_, {std::move(kind), std::move(operand), std::move(message), {}});
   }
 
@@ -198,78 +216,119 @@ class Calls {
   // keep the pattern were not written. Returns false if results vary by themselves.
   bool look_for_what_was_not_written(Call& call) {
     const uint64_t seed = session_.options.seed + 11;
-    Fill random, all;
+    Fill random;
     random.results = {Pattern::Kind::kRandom, seed};
-    all = {.results = {Pattern::Kind::kComplement, seed},
-           .scratch = {Pattern::Kind::kRandom, seed + 1},
-           .zones = {Pattern::Kind::kComplement, 1},
-           .heap_byte = 0x3c,
-           .stack_byte = 0x3c};
-    run(call, random);
-    Bytes second = call.results();
-    run(call, all);
-    Bytes third = call.results();
-    for (size_t i = 0; i < first_.size(); ++i)
-      find_unwritten(call, i, seed * 64 + i, second, third);
-    const auto by_result = first_difference(session_, index_, first_, second);
-    const auto by_others = first_difference(session_, index_, first_, third);
-    if (!by_result && !by_others) return true;
-    // The difference may be a rare variation between calls.
-    if (!is_repeatable(call)) return false;
-    if (by_result && changes(call, random)) {
-      report("uninitialised-read", by_result->operand,
+    const Fill others = {.results = {Pattern::Kind::kComplement, seed},
+                         .scratch = {Pattern::Kind::kRandom, seed + 1},
+                         .zones = {Pattern::Kind::kComplement, 1},
+                         .heap_byte = 0x3c,
+                         .stack_byte = 0x3c};
+    // A flag that is not zero is the same in all patterns but this one.
+    const Fill zeros = {.results = {Pattern::Kind::kZeros, 0},
+                        .scratch = {Pattern::Kind::kZeros, 0},
+                        .heap_byte = 0,
+                        .stack_byte = 0};
+    const std::vector<Fill> fills = {random, others, zeros};
+    std::vector<Bytes> again;
+    for (const Fill& fill : fills) {
+      run(call, fill);
+      again.push_back(call.results());
+    }
+    for (size_t i = 0; i < first_.size(); ++i) {
+      unwritten_.emplace_back(first_[i].size());
+      find_unwritten(call, i, seed * 64 + i, again[0][i], again[1][i]);
+    }
+    for (const Bytes& results : again) {
+      const auto difference = difference_of_written(results);
+      if (!difference) continue;
+      // The difference may be a rare variation between calls.
+      if (!is_repeatable(call)) return false;
+      if (!find_dependence(call, fills)) {
+        report_varying(call, *difference, results);
+        return false;
+      }
+      return true;
+    }
+    return true;
+  }
+
+  // Reports the memory on which the results depend. Returns false if chance explains the
+  // difference.
+  bool find_dependence(Call& call, const std::vector<Fill>& fills) {
+    for (const Fill& fill : fills) {
+      Fill results;
+      results.results = fill.results;
+      const auto difference = changes(call, results);
+      if (!difference) continue;
+      report("uninitialised-read", difference->operand,
              fmt::format("{} at {} depends on what the result held before the call",
-                         by_result->operand, by_result->place));
+                         difference->operand, difference->place));
       return true;
     }
-    all.results = {};
-    if (by_others && changes(call, all)) {
-      attribute(call, all, *by_others);
+    for (Fill others : fills) {
+      others.results = {};
+      const auto difference = changes(call, others);
+      if (!difference) continue;
+      attribute(call, others, *difference);
       return true;
     }
-    report_varying(call, by_result ? *by_result : *by_others, by_result ? second : third);
     return false;
   }
 
-  // Makes unwritten elements equal in all three results, so that they are reported only once.
-  void find_unwritten(Call& call, size_t result, uint64_t seed, Bytes& second, Bytes& third) {
+  // Marks and reports unwritten elements; `second` held random bytes before the call, `third` their
+  // complement. A complex element has two parts.
+  void find_unwritten(Call& call, size_t result, uint64_t seed,
+                      const std::vector<std::byte>& second, const std::vector<std::byte>& third) {
     if (call.is_aliased(result)) return;
     const ShapeDtype& type = test_.results[result];
     const size_t width = byte_width(type.dtype());
+    const size_t part = is_complex(type.dtype()) ? width / 2 : width;
     std::vector<std::byte> random(type.nbytes()), complement(type.nbytes()),
-        ones(width, std::byte{0xff});
+        ones(part, std::byte{0xff});
     fill(random, {Pattern::Kind::kRandom, seed});
     fill(complement, {Pattern::Kind::kComplement, seed});
-    size_t count = 0, first_at = 0;
-    for (size_t at = 0; at < type.nbytes(); at += width) {
-      const bool is_unwritten = std::memcmp(&first_[result][at], ones.data(), width) == 0 &&
-                                std::memcmp(&second[result][at], &random[at], width) == 0 &&
-                                std::memcmp(&third[result][at], &complement[at], width) == 0;
+    size_t count = 0, first_at = 0, last_element = 0;
+    for (size_t at = 0; at < type.nbytes(); at += part) {
+      const bool is_unwritten = std::memcmp(&first_[result][at], ones.data(), part) == 0 &&
+                                std::memcmp(&second[at], &random[at], part) == 0 &&
+                                std::memcmp(&third[at], &complement[at], part) == 0;
       if (!is_unwritten) continue;
-      if (count++ == 0) first_at = at;
-      std::memcpy(&second[result][at], ones.data(), width);
-      std::memcpy(&third[result][at], ones.data(), width);
+      if (count == 0) first_at = at;
+      if (count == 0 || at / width != last_element) ++count;
+      last_element = at / width;
+      std::memcpy(&unwritten_[result][at], ones.data(), part);
     }
     if (count == 0) return;
     report("unwritten-result", fmt::format("result {}", result),
            fmt::format(
-               "{} of {} elements of result {} are not written, the first at {} (byte offset {})",
-               count, type.size(), result,
+               "{} of {} elements of result {} are not {}written, the first at {} (byte offset {})",
+               count, type.size(), result, part == width ? "" : "completely ",
                element_position(type, session_.spec.results[result].layout, first_at / width),
                first_at));
   }
 
-  // Whether results differ with this fill and only with it, so often that chance does not explain
-  // it.
-  bool changes(Call& call, const Fill& fill) {
-    const auto is_other = [&](const Fill& used) {
+  // Ignores the elements that are reported as unwritten: those have all bits set in the first
+  // results.
+  std::optional<Difference> difference_of_written(Bytes results) const {
+    for (size_t i = 0; i < unwritten_.size(); ++i) {
+      for (size_t at = 0; at < unwritten_[i].size(); ++at) results[i][at] |= unwritten_[i][at];
+    }
+    return first_difference(session_, index_, first_, results);
+  }
+
+  // The difference of results with this fill, if they differ with it and only with it, so often
+  // that chance does not explain it.
+  std::optional<Difference> changes(Call& call, const Fill& fill) {
+    std::optional<Difference> found;
+    const auto difference_with = [&](const Fill& used) {
       run(call, used);
-      return first_difference(session_, index_, first_, call.results()).has_value();
+      return difference_of_written(call.results());
     };
     for (int i = 0; i < (is_slow_ ? 2 : 6); ++i) {
-      if (!is_other(fill) || is_other({})) return false;
+      found = difference_with(fill);
+      if (!found || difference_with({})) return std::nullopt;
     }
-    return true;
+    return found;
   }
 
   // Reports which memory the results depend on.
@@ -319,6 +378,23 @@ class Calls {
     }
   }
 
+  // Operands at the beginning of a page and at another multiple of their alignment. Results may
+  // differ by rounding, because vector code may add in another order.
+  void compare_placements(Call& call, Call& other) {
+    constexpr double kTolerance = 1e-2;
+    const Bytes results = other.results();
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (is_close(test_.results[i], first_[i], results[i], kTolerance)) continue;
+      if (!is_repeatable(call) || !run(other, {}).is_ok || other.results() != results) return;
+      const auto difference = first_difference(session_, index_, first_, results);
+      report("nondeterministic", fmt::format("result {}", i),
+             fmt::format("result {} depends on the addresses of the operands: it differs at {} "
+                         "when all of them are aligned to pages",
+                         i, difference->place));
+      return;
+    }
+  }
+
   void check_reference(Call& call) {
     if (session_.spec.reference.empty()) return;
     const auto expected = by_reference(call, true);
@@ -330,12 +406,20 @@ class Calls {
       const auto ignored = by_reference(call, false);
       const bool is_layout = ignored.size() > i && is_close(type, first_[i], ignored[i], 1e-3);
       const std::string name = fmt::format("result {}", i);
-      report(is_layout ? "layout" : "wrong-result", name,
-             is_layout ? fmt::format("{} is right only if all operands are row-major: the handler "
-                                     "ignores the layouts of its operands",
-                                     name)
-                       : fmt::format("{} differs from the result of the reference {}", name,
-                                     session_.spec.reference));
+      const std::string message =
+          is_layout ? fmt::format(
+                          "{} is right only if all operands are row-major: the handler "
+                          "ignores the layouts of its operands",
+                          name)
+                    : fmt::format("{} differs from the result of the reference {}", name,
+                                  session_.spec.reference);
+      session_.report(
+          index_, {.kind = is_layout ? "layout" : "wrong-result",
+                   .operand = name,
+                   .message = message,
+                   .stack = {},
+                   .result = i,
+                   .expected = from_row_major(expected[i], type, session_.spec.results[i].layout)});
       return;
     }
   }
@@ -378,6 +462,8 @@ class Calls {
   size_t index_;
   const Case& test_;
   Bytes first_;
+  Bytes unwritten_;  // all bits set where a result is not written
+  bool has_findings_ = false;
   bool uses_threads_ = false;
   bool is_slow_ = false;
 };
@@ -399,9 +485,16 @@ void occupy_free_memory() {
 }  // namespace
 
 Outcome Session::run(Call& call, const Fill& fill, ThreadPool* pool) {
+  call.prepare(fill);
+  return run_prepared(call, pool);
+}
+
+Outcome Session::run_prepared(Call& call, ThreadPool* pool) {
   beat();
   shared.num_calls.fetch_add(1, std::memory_order_relaxed);
-  return call.run(fill, pool);
+  shared.data_seed = call.data_seed();
+  shared.values = call.values();
+  return call.run(pool);
 }
 
 void Session::beat() { shared.last_call.store(now_seconds(), std::memory_order_relaxed); }
@@ -410,7 +503,14 @@ void Session::report(size_t test, const Finding& finding) {
   Json json = {{"finding", finding.kind},
                {"operand", finding.operand},
                {"message", finding.message},
-               {"case", test}};
+               {"case", test},
+               {"data_seed", shared.data_seed.load()},
+               {"values", static_cast<int>(shared.values.load())}};
+  if (finding.expected.size() <= kMostPrintedBytes) {
+    json["result"] = finding.result;
+    for (const std::byte byte : finding.expected)
+      json["expected"].push_back(static_cast<int>(byte));
+  }
   for (const runtime::StackFrame& frame : finding.stack)
     json["stack"].push_back({frame.library, frame.symbol, frame.offset});
   write_all(fd_, json.dump() + "\n");
@@ -468,13 +568,18 @@ void run_worker(Session& session, const std::vector<Step>& steps, size_t first) 
         if (!session.is_too_large(steps[i].test)) check_calls(session, steps[i].test);
         break;
       case Step::Kind::kThreads:
-        check_threads(session, steps[i].test);
+      case Step::Kind::kFirstCalls:
+      case Step::Kind::kFirstCallsAlone:
+        check_threads(session, steps[i]);
         break;
       case Step::Kind::kLeaks:
         check_leaks(session, steps[i].test);
         break;
       case Step::Kind::kAnotherProcess:
         Calls(session, steps[i].test).run_elsewhere();
+        break;
+      case Step::Kind::kSpecialValues:
+        Calls(session, steps[i].test).run_special();
         break;
     }
   }

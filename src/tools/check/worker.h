@@ -3,10 +3,13 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/check/call.h"
+#include "tools/check/report.h"
 #include "tools/check/signals.h"
 
 namespace farcall::tools {
@@ -15,20 +18,38 @@ struct Shared {
   std::atomic<uint64_t> num_calls;
   std::atomic<double> last_call;  // start of the last call; 0: the library is being loaded
   std::atomic<size_t> step;
+  std::atomic<bool> is_concurrent;  // several threads call the handler
+  std::atomic<uint64_t> data_seed;  // of the last call's arguments
+  std::atomic<Values> values;
   signals::Crash crash;
 };
 
 struct Step {
-  enum class Kind : uint8_t { kCalls, kThreads, kLeaks, kAnotherProcess };
+  enum class Kind : uint8_t {
+    kCalls,
+    kSpecialValues,
+    kAnotherProcess,
+    kLeaks,
+    kThreads,
+    kFirstCalls,      // the first calls of a process, on several threads at once
+    kFirstCallsAlone  // the same calls, one after the other
+  };
   Kind kind;
-  size_t test;  // number of the case
+  size_t test;                            // number of the case
+  std::optional<size_t> other_test = {};  // for every second thread
 };
+
+// Added to the messages of findings with special values.
+inline constexpr std::string_view kWithSpecialValues =
+    "; with nan, infinities or negative integers in the arguments";
 
 struct Finding {
   std::string kind;
   std::string operand;  // empty if the finding concerns no operand
   std::string message;
   std::vector<runtime::StackFrame> stack;
+  size_t result = 0;                     // the result that `expected` is about
+  std::vector<std::byte> expected = {};  // its correct bytes in the handler's layout, if known
 };
 
 // Inputs of the checks of one process, and where they report to.
@@ -47,6 +68,7 @@ class Session {
   size_t last_nbytes = 0;
 
   Outcome run(Call& call, const Fill& fill, ThreadPool* pool = nullptr);
+  Outcome run_prepared(Call& call, ThreadPool* pool = nullptr);
   void beat();
   void report(size_t test, const Finding& finding);
   void refused(size_t test, const std::string& message);
@@ -63,7 +85,7 @@ void run_worker(Session& session, const std::vector<Step>& steps, size_t first);
 
 // The functions of the steps.
 void check_calls(Session& session, size_t test);
-void check_threads(Session& session, size_t test);
+void check_threads(Session& session, const Step& step);
 void check_leaks(Session& session, size_t test);
 
 // The operand ("result 0") and position of the first difference; nullopt if there is none.

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <fcntl.h>
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -75,6 +76,14 @@ static void scratch_past(F32 x, Out y, ffi::ScratchAllocator scratch) {
 }
 FARCALL_DEFINE_HANDLER(scratch_past, scratch_past);
 
+// Only where no block is left over.
+static void write_past_blocks(F32 x, Out y) {
+  copy(x, y);
+  if (x.element_count() > 0 && x.element_count() % 1024 == 0)
+    y->typed_data()[x.element_count()] = 0;
+}
+FARCALL_DEFINE_HANDLER(write_past_blocks, write_past_blocks);
+
 static void index_unchecked(F32 x, S32 index, Out y) {
   for (size_t i = 0; i < y->element_count(); ++i)
     y->typed_data()[i] = x.typed_data()[index.typed_data()[i]];
@@ -119,6 +128,35 @@ static void restores_input(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(restores_input, restores_input);
 
+// Only where the input is negative.
+static void clamps_input(F32 x, Out y) {
+  auto* data = const_cast<float*>(x.typed_data());
+  for (size_t i = 0; i < x.element_count(); ++i) {
+    if (data[i] < 0) data[i] = 0;
+  }
+  copy(x, y);
+}
+FARCALL_DEFINE_HANDLER(clamps_input, clamps_input);
+
+static void clears_nan(F32 x, Out y) {
+  auto* data = const_cast<float*>(x.typed_data());
+  for (size_t i = 0; i < x.element_count(); ++i) {
+    if (std::isnan(data[i])) data[i] = 0;
+  }
+  copy(x, y);
+}
+FARCALL_DEFINE_HANDLER(clears_nan, clears_nan);
+
+// A table in the operand before: index -1 is its last element.
+static void index_negative(F32 table, S32 index, Out y) {
+  for (size_t i = 0; i < y->element_count(); ++i) {
+    const int32_t at = index.typed_data()[i];
+    y->typed_data()[i] =
+        at < static_cast<int64_t>(table.element_count()) ? table.typed_data()[at] : 0;
+  }
+}
+FARCALL_DEFINE_HANDLER(index_negative, index_negative);
+
 static void misses_last(F32 x, Out y) {
   for (size_t i = 0; i + 1 < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i];
 }
@@ -137,6 +175,12 @@ static void misses_second(F32 x, Out y, ffi::Result<S32> info) {
   (void)info;
 }
 FARCALL_DEFINE_HANDLER(misses_second, misses_second);
+
+static void misses_imaginary(F32 x, ffi::Result<ffi::Buffer<ffi::C64>> y) {
+  auto* parts = reinterpret_cast<float*>(y->typed_data());
+  for (size_t i = 0; i < x.element_count(); ++i) parts[2 * i] = x.typed_data()[i];
+}
+FARCALL_DEFINE_HANDLER(misses_imaginary, misses_imaginary);
 
 // ---- memory that nobody wrote ----
 
@@ -173,6 +217,44 @@ static void stack_unwritten(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(stack_unwritten, stack_unwritten);
 
+// A flag that is set and never cleared, in each kind of memory.
+static void with_flag(F32 x, Out y, volatile int8_t* is_large) {
+  for (size_t i = 0; i < x.element_count(); ++i) {
+    if (x.typed_data()[i] > 1e30f) *is_large = 1;
+  }
+  const float factor = *is_large != 0 ? 2 : 1;
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = factor * x.typed_data()[i];
+}
+
+static void scratch_flag(F32 x, Out y, ffi::ScratchAllocator scratch) {
+  with_flag(x, y, static_cast<int8_t*>(*scratch.Allocate(16)));
+}
+FARCALL_DEFINE_HANDLER(scratch_flag, scratch_flag);
+
+static void heap_flag(F32 x, Out y) {
+  const std::unique_ptr<int8_t> flag(new int8_t);
+  with_flag(x, y, flag.get());
+}
+FARCALL_DEFINE_HANDLER(heap_flag, heap_flag);
+
+static void stack_flag(F32 x, Out y) {
+  int8_t flag;
+  int8_t* where = &flag;
+  OPAQUE(where);
+  with_flag(x, y, where);
+}
+FARCALL_DEFINE_HANDLER(stack_flag, stack_flag);
+
+static void result_flag(F32 x, ffi::Result<ffi::BufferR0<ffi::S32>> is_large) {
+  int32_t* flag = is_large->typed_data();
+  for (size_t i = 0; i < x.element_count(); ++i) {
+    if (x.typed_data()[i] > 1e30f) *flag = 1;
+  }
+  OPAQUE(flag);
+  *flag = *flag != 0 ? 1 : 0;
+}
+FARCALL_DEFINE_HANDLER(result_flag, result_flag);
+
 // ---- different each time ----
 
 static void counts_calls(F32 x, Out y) {
@@ -206,6 +288,12 @@ static void uses_process(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(uses_process, uses_process);
 
+static void uses_alignment(F32 x, Out y) {
+  const float factor = reinterpret_cast<uintptr_t>(x.typed_data()) % 4096 == 0 ? 1 : 2;
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i] * factor;
+}
+FARCALL_DEFINE_HANDLER(uses_alignment, uses_alignment);
+
 // ---- threads ----
 
 static void static_buffer(F32 x, Out y) {
@@ -237,6 +325,43 @@ static void shared_state(ffi::State<Plan> plan, F32 x, Out y) {
   for (size_t i = 0; i < n; ++i) y->typed_data()[i] = plan->work[i];
 }
 FARCALL_DEFINE_HANDLER(shared_state, shared_state);
+
+// Built again for another size.
+static void table_of_size(F32 x, Out y) {
+  static volatile float table[1 << 17];
+  static volatile size_t size = 0;
+  const size_t n = x.element_count();
+  if (size != n) {
+    size = n;
+    for (size_t i = 0; i < n; ++i) table[i] = static_cast<float>(i) / static_cast<float>(n);
+  }
+  for (size_t i = 0; i < n; ++i) y->typed_data()[i] = x.typed_data()[i] * table[i];
+}
+FARCALL_DEFINE_HANDLER(table_of_size, table_of_size);
+
+// Built by the first call.
+static void table_once(F32 x, Out y) {
+  static volatile bool is_ready = false;
+  static volatile float table[1 << 16];
+  if (!is_ready) {
+    is_ready = true;
+    usleep(2000);  // as if it read a file
+    for (int i = 1 << 16; i-- > 0;) table[i] = std::cos(static_cast<float>(i));
+  }
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] * table[i % (1 << 16)];
+}
+FARCALL_DEFINE_HANDLER(table_once, table_once);
+
+// With many elements, the largest ones of two operands hardly differ.
+static void static_largest(F32 x, Out y) {
+  static volatile float largest;
+  float most = 0;
+  for (size_t i = 0; i < x.element_count(); ++i) most = std::max(most, std::abs(x.typed_data()[i]));
+  largest = most;
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i] / largest;
+}
+FARCALL_DEFINE_HANDLER(static_largest, static_largest);
 
 // Two threads add to one number.
 static void own_threads(F32 x, ffi::Result<ffi::BufferR0<ffi::S32>> count) {
@@ -278,6 +403,16 @@ static void leaks_state(ffi::State<Tables> tables, F32 x, Out y) {
   copy(x, y);
 }
 FARCALL_DEFINE_HANDLER(leaks_state, leaks_state);
+
+static ffi::Error leaks_when_it_fails(F32 x, Out y) {
+  auto* work = new float[x.element_count() + 1];
+  OPAQUE(work);
+  if (x.element_count() > 100) return ffi::Error::InvalidArgument("too many elements");
+  copy(x, y);
+  delete[] work;
+  return {};
+}
+FARCALL_DEFINE_HANDLER(leaks_when_it_fails, leaks_when_it_fails);
 
 // ---- promises ----
 
@@ -328,6 +463,11 @@ static void divides_by_size(S32 x, ffi::Result<ffi::BufferR0<ffi::S32>> mean) {
   *mean->typed_data() = sum / count;
 }
 FARCALL_DEFINE_HANDLER(divides_by_size, divides_by_size);
+
+static void divides_by_value(S32 x, ffi::Result<S32> y) {
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = 1000 / x.typed_data()[i];
+}
+FARCALL_DEFINE_HANDLER(divides_by_value, divides_by_value);
 
 static int deep(int n) {
   volatile char local[4096];
