@@ -73,7 +73,7 @@ std::string why_no_library(const std::string& path) {
 }  // namespace
 
 std::string find_plugin() {
-  const std::string named = environment("FARCALL_PJRT_PLUGIN");
+  std::string named = environment("FARCALL_PJRT_PLUGIN");
   if (named.find('/') != std::string::npos || std::filesystem::is_regular_file(named)) return named;
   const std::string list = environment("PJRT_NAMES_AND_LIBRARY_PATHS");
   std::string_view rest = list;
