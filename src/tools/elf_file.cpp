@@ -169,7 +169,12 @@ class Reader {
 ElfFile read_elf(const std::string& path) { return Reader(path).read(); }
 
 std::string sanitizer_problem(const ElfFile& file) {
-  if (file.sanitizer.empty()) return "";
+#ifdef FARCALL_HAS_SANITIZER
+  constexpr bool kHasSanitizer = true;  // this command too
+#else
+  constexpr bool kHasSanitizer = false;
+#endif
+  if (kHasSanitizer || file.sanitizer.empty()) return "";
   return fmt::format(
       "it was built with -fsanitize={0}, which takes over memory and signals as this command does. "
       "Build it without; or load it in a program of yours, with the sanitizer's runtime first: "
