@@ -95,13 +95,26 @@ void prepare_foreign_stack() {
 
 void use_signal_stack() {
   constexpr size_t kBytes = size_t{1} << 17;
-  thread_local bool is_done = false;
-  if (is_done) return;
-  is_done = true;
-  stack_t stack = {};
-  stack.ss_sp = std::malloc(kBytes);  // never freed
-  stack.ss_size = kBytes;
-  sigaltstack(&stack, nullptr);
+  // Lasts until the thread ends.
+  struct SignalStack {
+    SignalStack() {
+      stack_t stack = {};
+      stack.ss_sp = memory.get();
+      stack.ss_size = kBytes;
+      sigaltstack(&stack, nullptr);
+    }
+    ~SignalStack() {
+      stack_t none = {};
+      none.ss_flags = SS_DISABLE;
+      sigaltstack(&none, nullptr);
+    }
+    SignalStack(const SignalStack&) = delete;
+    SignalStack& operator=(const SignalStack&) = delete;
+
+    std::unique_ptr<std::byte[]> memory = std::make_unique<std::byte[]>(kBytes);
+  };
+  thread_local SignalStack own;
+  static_cast<void>(own);
 }
 
 void catch_crashes(void (*on_signal)(int, siginfo_t*, void*)) {
