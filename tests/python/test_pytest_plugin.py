@@ -9,21 +9,7 @@ from pathlib import Path
 
 import pytest
 from handler_library import build
-
-SOURCE = r"""
-#include <farcall/ffi.h>
-namespace ffi = farcall::ffi;
-
-static void twice(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y, float add) {
-  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = 2 * x.typed_data()[i] + add;
-}
-FARCALL_DEFINE_HANDLER(twice, twice, "add");
-
-static void misses_last(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) {
-  for (size_t i = 1; i < x.element_count(); ++i) y->typed_data()[i - 1] = x.typed_data()[i];
-}
-FARCALL_DEFINE_HANDLER(misses_last, misses_last);
-"""
+from test_command import SOURCE
 
 
 @pytest.fixture(scope="module")
