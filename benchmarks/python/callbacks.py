@@ -18,7 +18,7 @@ from operator import methodcaller
 from typing import NamedTuple
 
 import numpy as np
-from timing import compare, divided, unit
+from timing import compare, divided, least_and_median, unit
 
 STEPS = 1000
 # What farcall promises: the least ratio to JAX, and the most times the direct call.
@@ -197,8 +197,7 @@ def print_table(cases):
     print("|---|---:|---:|---:|---:|---:|---|")
     for case, times in cases.items():
         cells = [
-            f"{unit(times[name]['min'])} ({unit(times[name]['median'])})" if name in times else "-"
-            for name in ("farcall", "jax")
+            least_and_median(times[name]) if name in times else "-" for name in ("farcall", "jax")
         ]
         ratio = times["jax"]["min"] / times["farcall"]["min"] if "jax" in times else None
         direct = times["direct"]["min"]

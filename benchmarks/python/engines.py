@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 from foreign_calls import find_handlers
-from timing import compare, divided, unit
+from timing import compare, divided, least_and_median, unit
 
 DEVICES = 4
 CHAIN = 50
@@ -267,7 +267,7 @@ def print_table(head, cases, most):
     print("|---|---:|---:|---:|---:|---:|---|")
     for case, times in cases.items():
         cells = [
-            f"{unit(times[name]['min'])} ({unit(times[name]['median'])})" if name in times else "-"
+            least_and_median(times[name]) if name in times else "-"
             for name in ("native", "pjrt", "jax")
         ]
         for name in ("native", "pjrt"):

@@ -20,7 +20,7 @@ import sysconfig
 import tempfile
 
 import numpy as np
-from timing import compare, divided, summary, unit
+from timing import compare, divided, least_and_median, summary, unit
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHAIN = 100
@@ -248,8 +248,7 @@ def print_tables(results):
     print("|---|---:|---:|---:|---|")
     for case, times in results["cases"].items():
         cells = [
-            f"{unit(times[name]['min'])} ({unit(times[name]['median'])})" if name in times else "-"
-            for name in ("farcall", "jax")
+            least_and_median(times[name]) if name in times else "-" for name in ("farcall", "jax")
         ]
         ratio = times["jax"]["min"] / times["farcall"]["min"] if "jax" in times else None
         cells += [f"{ratio:.0f}" if ratio else "-", verdict(case, times)]

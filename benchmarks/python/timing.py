@@ -45,6 +45,11 @@ def divided(times, divisor):
     }
 
 
+def least_and_median(times):
+    """A cell of a table: what summary() returns."""
+    return f"{unit(times['min'])} ({unit(times['median'])})"
+
+
 def unit(ns):
     for factor, name in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
         if ns >= factor:

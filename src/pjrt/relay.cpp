@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <memory_resource>
 #include <thread>
 #include <utility>
 
@@ -119,12 +118,10 @@ ffi::Error relay_call(ffi::DeviceOrdinal device, int64_t id, ffi::RemainingArgs 
   Run* run = runs().find(number);
   if (!run) return ffi::Error::Internal("farcall.relay: the run has ended");
   const Relay& relay = run->relay(id);
-  std::array<std::byte, 512> space;
-  std::pmr::monotonic_buffer_resource memory(space.data(), space.size());
-  std::pmr::vector<const void*> arguments(args.size() - 1, &memory);
-  std::pmr::vector<void*> results(rets.size(), &memory);
-  for (size_t i = 0; i < arguments.size(); ++i) arguments[i] = buffer_of(i + 1).untyped_data();
-  for (size_t i = 0; i < results.size(); ++i) results[i] = result_of(i).untyped_data();
+  std::vector<const void*> arguments;
+  std::vector<void*> results;
+  for (size_t i = 1; i < args.size(); ++i) arguments.push_back(buffer_of(i).untyped_data());
+  for (size_t i = 0; i < rets.size(); ++i) results.push_back(result_of(i).untyped_data());
   if (results.size() > relay.result_sizes().size()) {
     std::memcpy(results.back(), &number, sizeof(number));
     results.pop_back();

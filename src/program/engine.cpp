@@ -1,11 +1,9 @@
 #include <farcall/program/engine.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <memory_resource>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -66,39 +64,56 @@ Storage copied(const void* data, size_t nbytes) {
   return copy;
 }
 
-// Like Executable::execute_in_place, for results that are not aligned or overlap inputs.
-bool execute_in_own_memory(const Executable& executable, std::span<const void* const> inputs,
-                           std::span<void* const> results, const ExecutionOptions& options) {
-  if (!executable.runs_in_place()) return false;
-  std::vector<Storage> own;
-  std::vector<void*> pointers;
-  for (const ShapeDtype& type : executable.output_types()) {
-    pointers.push_back(own.emplace_back(Storage::allocate(type.nbytes())).data());
-  }
-  if (!executable.execute_in_place(inputs, pointers, options)) return false;
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (own[i].nbytes() > 0) std::memcpy(results[i], pointers[i], own[i].nbytes());
+// Whether a program can write this result where the caller wants it.
+bool is_writable_in_place(const Executable& executable, std::span<const void* const> inputs,
+                          const Bytes& result) {
+  if (!is_aligned(result.data)) return false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (result.overlaps({inputs[i], executable.input_types()[i].nbytes()})) return false;
   }
   return true;
 }
 
+void run_in_place(const Executable& executable, std::span<const void* const> inputs,
+                  std::span<void* const> results, const ExecutionOptions& options) {
+  const auto types = executable.output_types();
+  const auto is_writable = [&](size_t i) {
+    return is_writable_in_place(executable, inputs, {results[i], types[i].nbytes()});
+  };
+  size_t num_writable = 0;
+  while (num_writable < results.size() && is_writable(num_writable)) ++num_writable;
+  if (num_writable == results.size()) return executable.execute_in_place(inputs, results, options);
+  std::vector<void*> places(results.begin(), results.end());
+  std::vector<Storage> own(results.size());
+  for (size_t i = num_writable; i < results.size(); ++i) {
+    if (is_writable(i)) continue;
+    own[i] = Storage::allocate(types[i].nbytes());
+    places[i] = own[i].data();
+  }
+  executable.execute_in_place(inputs, places, options);
+  for (size_t i = num_writable; i < results.size(); ++i) {
+    if (own[i].nbytes() > 0) std::memcpy(results[i], places[i], own[i].nbytes());
+  }
+}
+
 }  // namespace
+
+void Executable::execute_in_place(std::span<const void* const>, std::span<void* const>,
+                                  const ExecutionOptions&) const {
+  FARCALL_ASSERT(runs_in_place());
+}
 
 void run_on_memory(const Executable& executable, std::span<const void* const> inputs,
                    std::span<void* const> results, const ExecutionOptions& options) {
-  if (executable.execute_in_place(inputs, results, options)) return;
-  if (execute_in_own_memory(executable, inputs, results, options)) return;
+  if (executable.runs_in_place()) return run_in_place(executable, inputs, results, options);
   const auto input_types = executable.input_types();
   const auto output_types = executable.output_types();
   // Callbacks may keep memory, so it needs an owner; other devices need their own memory.
   const bool is_shared = executable.device().is_host() && !executable.program().holds_callback;
-  std::array<std::byte, 512> space;
-  std::pmr::monotonic_buffer_resource memory(space.data(), space.size());
-  std::pmr::vector<Storage> held(&memory);
-  std::pmr::vector<const Storage*> pointers(&memory);
-  std::pmr::vector<Storage> outputs(results.size(), &memory);
+  std::vector<Storage> held;
+  std::vector<const Storage*> pointers;
+  std::vector<Storage> outputs(results.size());
   held.reserve(inputs.size());  // addresses must stay valid
-  pointers.reserve(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const size_t nbytes = input_types[i].nbytes();
     pointers.push_back(
@@ -106,10 +121,7 @@ void run_on_memory(const Executable& executable, std::span<const void* const> in
   }
   for (size_t i = 0; is_shared && i < results.size(); ++i) {
     const Bytes result{results[i], output_types[i].nbytes()};
-    const auto overlaps = [&](const Storage& input) {
-      return result.overlaps({input.data(), input.nbytes()});
-    };
-    if (is_aligned(result.data) && std::ranges::none_of(held, overlaps)) {
+    if (is_writable_in_place(executable, inputs, result)) {
       outputs[i] = borrowed(result.data, result.nbytes);
     }
   }

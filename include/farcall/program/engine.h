@@ -150,16 +150,12 @@ class FARCALL_API Executable {
   // error.
   virtual void execute(std::span<const Storage* const> inputs, std::span<Storage> outputs,
                        const ExecutionOptions& options) const = 0;
-  // Whether execute_in_place() is possible for this program.
+  // Whether the executable has execute_in_place().
   virtual bool runs_in_place() const { return false; }
-  // Runs on host memory without the cost of Storages. Returns false, and does nothing, unless
-  // runs_in_place() and the results are aligned to kAlignment and overlap no input. run_on_memory()
-  // tries this first.
-  virtual bool execute_in_place(std::span<const void* const> /*inputs*/,
-                                std::span<void* const> /*results*/,
-                                const ExecutionOptions& /*options*/) const {
-    return false;
-  }
+  // Runs on host memory without the cost of Storages. The results are aligned to kAlignment and
+  // overlap no input; run_on_memory() sees to that.
+  virtual void execute_in_place(std::span<const void* const> inputs, std::span<void* const> results,
+                                const ExecutionOptions& options) const;
 
  protected:
   Executable(const Device& device, ProgramPtr program, bool is_brief);

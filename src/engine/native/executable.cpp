@@ -114,9 +114,8 @@ class NativeExecutable final : public Executable {
   }
 
   bool runs_in_place() const override { return runs_in_place_; }
-  bool execute_in_place(std::span<const void* const> inputs, std::span<void* const> results,
+  void execute_in_place(std::span<const void* const> inputs, std::span<void* const> results,
                         const ExecutionOptions& options) const override {
-    if (!runs_in_place_ || !are_apart(inputs, results)) return false;
     const StatePool::Lease state = pool_.take();
     run(*state, options, [&] {
       state->set_memory_is_borrowed();
@@ -125,7 +124,6 @@ class NativeExecutable final : public Executable {
                                                  : results[place.index];
       });
     });
-    return true;
   }
 
  private:
@@ -170,23 +168,6 @@ class NativeExecutable final : public Executable {
     for (size_t i = 0; i < plan.outputs.size(); ++i) {
       const Place place = plan.outputs[i].place;
       if (place.kind != Place::Kind::kOutput || place.index != i) return false;
-    }
-    return true;
-  }
-
-  // Whether the results are aligned and overlap no input.
-  bool are_apart(std::span<const void* const> inputs, std::span<void* const> results) const {
-    const auto begins_before = [](const void* one, const void* other, size_t nbytes) {
-      return reinterpret_cast<uintptr_t>(one) < reinterpret_cast<uintptr_t>(other) + nbytes;
-    };
-    for (size_t i = 0; i < results.size(); ++i) {
-      if (!is_aligned(results[i])) return false;
-      for (size_t j = 0; j < inputs.size(); ++j) {
-        if (begins_before(inputs[j], results[i], output_types()[i].nbytes()) &&
-            begins_before(results[i], inputs[j], input_types()[j].nbytes())) {
-          return false;
-        }
-      }
     }
     return true;
   }
@@ -312,15 +293,11 @@ class NativeExecutable final : public Executable {
       if (is_default(options) && !plan.has_execution_stages) return;
       state_ = &state;
       if (is_default(options)) return;
-      const ExecutionOptions* seen = &options;
-      if (options.run_id == 0 || plan.program->holds_callback) {
-        given_ = options;
-        given_->keeper = &state;
-        // All calls of an execution have the same id.
-        if (given_->run_id == 0) given_->run_id = state.options.run_id;
-        seen = &*given_;
-      }
-      state.for_each_invocation([&](Invocation& invocation) { invocation.begin(*seen); });
+      given_ = options;
+      given_->keeper = &state;
+      // All calls of an execution have the same id.
+      if (given_->run_id == 0) given_->run_id = state.options.run_id;
+      state.for_each_invocation([&](Invocation& invocation) { invocation.begin(*given_); });
     }
     ~Binding() {
       if (!state_) return;
