@@ -23,18 +23,18 @@ API = PREFIX + "xla/ffi/api/"
 MANYLINUX = ["manylinux2014", "manylinux_2_17", "manylinux_2_27", "manylinux_2_28"]
 
 
-def cache_dir() -> Path:
+def cache_dir(name: str) -> Path:
     root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root) / "farcall" / "xla-headers"
+    return Path(root) / "farcall" / name
 
 
-def download(release: str, into: Path) -> Path:
-    """The release's wheel, in `into`."""
+def download(package: str, release: str, into: Path) -> Path:
+    """The wheel of a package, in `into`."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir"]
     command += ["--only-binary=:all:", "--python-version=3.12", f"--dest={into}"]
     command += [f"--platform={name}_{platform.machine()}" for name in MANYLINUX]
-    subprocess.run([*command, f"jaxlib=={release}"], check=True, capture_output=True, text=True)
-    return next(into.glob("jaxlib-*.whl"))
+    subprocess.run([*command, f"{package}=={release}"], check=True, capture_output=True, text=True)
+    return next(into.glob("*.whl"))
 
 
 def fetch(release: str, root: Path) -> str:
@@ -45,7 +45,7 @@ def fetch(release: str, root: Path) -> str:
     # Beside the target, so that the last step is one rename: a folder of this name is complete.
     with tempfile.TemporaryDirectory(dir=root, prefix=f".{release}-") as work:
         headers = Path(work) / "headers"
-        with zipfile.ZipFile(download(release, Path(work))) as wheel:
+        with zipfile.ZipFile(download("jaxlib", release, Path(work))) as wheel:
             names = [n for n in wheel.namelist() if n.startswith(API) and n.endswith(".h")]
             if not names:
                 raise FileNotFoundError(f"the wheel has no {API}*.h")
@@ -68,7 +68,7 @@ def last_line(error: Exception) -> str:
 
 
 def main() -> int:
-    root = cache_dir()
+    root = cache_dir("xla-headers")
     root.mkdir(parents=True, exist_ok=True)
     missing = 0
     for release in RELEASES:

@@ -44,7 +44,7 @@ Managed* export_tensor(DLPackExport what) {
   managed.context = exported;
   managed.deleter = [](Managed* self) { delete static_cast<Exported<Managed>*>(self->context); };
   managed.tensor.data = exported->what.data;
-  managed.tensor.device = {kDLCPU, 0};
+  managed.tensor.device = exported->what.device;
   managed.tensor.ndim = static_cast<int32_t>(type.rank());
   managed.tensor.dtype = {info.dlpack_code, info.bits, 1};
   managed.tensor.shape = const_cast<int64_t*>(type.shape().data());
@@ -138,14 +138,27 @@ DLPackContents check_dlpack_tensor(const DLTensor& tensor) {
           is_dense};
 }
 
-DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs) {
+DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs, DLDevice own,
+                                   const void* own_stream) {
   static const char* names[] = {"stream", "max_version", "dl_device", "copy", nullptr};
   PyObject *stream = Py_None, *max_version = Py_None, *device = Py_None, *copy = Py_None;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO", const_cast<char**>(names), &stream,
                                    &max_version, &device, &copy)) {
     nb::raise_python_error();
   }
-  if (stream != Py_None) {
+  if (stream != Py_None && own.device_type != kDLCPU) {
+    // The consumer asks that its stream may read. 1 is the default stream, -1 asks for nothing.
+    const long long wanted = PyLong_AsLongLong(stream);
+    if (wanted == -1 && PyErr_Occurred()) nb::raise_python_error();
+    const auto number = static_cast<long long>(reinterpret_cast<uintptr_t>(own_stream));
+    if (wanted != -1 && wanted != number && !(wanted == 1 && number == 0)) {
+      PyErr_Format(PyExc_BufferError,
+                   "__dlpack__: this Buffer is valid on the stream of the execution, %lld, not on "
+                   "stream %lld; make ctx.stream the current stream of the consumer",
+                   number, wanted);
+      nb::raise_python_error();
+    }
+  } else if (stream != Py_None) {
     throw Error(ErrorCode::kInvalidArgument,
                 "__dlpack__: the CPU has no streams; stream must be None");
   }
@@ -155,8 +168,10 @@ DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs) {
       throw TypeError(
           fmt::format("__dlpack__: dl_device must be a pair of integers, got {}", repr_of(device)));
     }
-    if (type_and_id != std::pair(kDLCPU, 0)) {
-      PyErr_SetString(PyExc_BufferError, "__dlpack__: this array is on the CPU, device (1, 0)");
+    if (type_and_id != std::pair(own.device_type, own.device_id)) {
+      PyErr_Format(PyExc_BufferError, "__dlpack__: this array is on %s, device (%d, %d)",
+                   own.device_type == kDLCPU ? "the CPU" : "a device of the plugin",
+                   own.device_type, own.device_id);
       nb::raise_python_error();
     }
   }

@@ -36,9 +36,11 @@ struct DLPackRequest {
   bool wants_copy = false;    // copy=True
   bool forbids_copy = false;  // copy=False
 };
-// Raises TypeError for other arguments, ValueError for a stream, and BufferError for a device other
-// than the CPU.
-DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs);
+// For an array on the CPU, or on `device`, where its contents are valid on the stream `own_stream`.
+// Raises TypeError for other arguments, ValueError for a stream on the CPU, and BufferError for
+// another device or stream.
+DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs, DLDevice device = {kDLCPU, 0},
+                                   const void* own_stream = nullptr);
 
 // The contents of an imported tensor.
 struct DLPackContents {
@@ -58,6 +60,7 @@ struct DLPackExport {
   bool is_read_only = false;  // needs a versioned capsule
   bool is_copied = false;
   std::shared_ptr<const void> owner;  // released by any thread that releases the tensor
+  DLDevice device = {kDLCPU, 0};
 };
 // A new capsule; null with an error. Raises INVALID_ARGUMENT for dtypes that DLPack lacks.
 PyObject* make_dlpack_capsule(DLPackExport exported, bool is_versioned);

@@ -6,8 +6,8 @@
 #include "ffi/api_functions.h"
 #include "ffi/attribute_frame.h"
 #include "ffi/error_value.h"
+#include "ffi/internal/type_registry.h"
 #include "ffi/stage_offers.h"
-#include "ffi/type_registry.h"
 
 namespace farcall {
 

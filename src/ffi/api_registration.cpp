@@ -1,7 +1,8 @@
 #include "ffi/api_checks.h"
 #include "ffi/api_functions.h"
 #include "ffi/error_value.h"
-#include "ffi/type_registry.h"
+#include "ffi/internal/register_args.h"
+#include "ffi/internal/type_registry.h"
 
 #include <farcall/ffi/registry.h>
 
@@ -15,17 +16,6 @@ std::string_view as_text(FARCALL_FFI_ByteSpan span) {
   }
   return {span.ptr, span.len};
 }
-
-// Up to version 0.3 the bundle ends after `execute`, and the traits are at the offset where
-// `record` is now.
-struct RegisterArgs_0_3 {
-  size_t struct_size;
-  FARCALL_FFI_InternalExtension* extension_start;
-  FARCALL_FFI_ByteSpan name;
-  FARCALL_FFI_ByteSpan platform;
-  FARCALL_FFI_Handler* bundle[4];
-  FARCALL_FFI_Handler_Traits traits;
-};
 
 }  // namespace
 

@@ -3,8 +3,8 @@
 #include "ffi/api_checks.h"
 #include "ffi/api_functions.h"
 #include "ffi/error_value.h"
+#include "ffi/internal/type_registry.h"
 #include "ffi/stage_offers.h"
-#include "ffi/type_registry.h"
 
 namespace farcall::runtime {
 namespace {

@@ -66,7 +66,14 @@ FARCALL_FFI_Error* call(const CallbackFunction& function, FARCALL_FFI_CallFrame*
 
 MemoryKeeper::~MemoryKeeper() = default;
 
-void Buffer::check_width(size_t width) const {
+void Buffer::check_access(size_t width) const {
+  if (device_) {
+    throw Error(
+        ErrorCode::kFailedPrecondition,
+        fmt::format("Buffer::values: the elements of {} are in the memory of a device ({}); "
+                    "use data() in its kernels",
+                    type_.to_string(), device_->platform));
+  }
   if (width == byte_width(dtype())) return;
   throw Error(
       ErrorCode::kInvalidArgument,
@@ -87,7 +94,8 @@ ThreadPool& ExecutionContext::thread_pool() const {
   return options_->thread_pool ? *options_->thread_pool : ThreadPool::shared();
 }
 
-CallbackPtr make_callback(std::string name, CallbackFunction function, bool takes_lock_of_front) {
+CallbackPtr make_callback(std::string name, CallbackFunction function, bool takes_lock_of_front,
+                          FARCALL_FFI_Handler_Traits traits) {
   static std::atomic<uint64_t> count{0};
   const uint64_t number = ++count;
   const auto forget = [](const Callback* dying) {
@@ -100,10 +108,10 @@ CallbackPtr make_callback(std::string name, CallbackFunction function, bool take
   };
   std::unique_ptr<Callback> owned(
       new Callback{std::move(name), number, std::move(function), takes_lock_of_front, nullptr});
-  owned->target =
-      make_target(owned->name, [&function = owned->function](FARCALL_FFI_CallFrame* frame) {
-        return call(function, frame);
-      });
+  owned->target = make_target(
+      owned->name,
+      [&function = owned->function](FARCALL_FFI_CallFrame* frame) { return call(function, frame); },
+      "cpu", traits);
   CallbackPtr made(owned.release(), forget);
   Living& living = Living::instance();
   const std::lock_guard lock(living.mutex);

@@ -1,4 +1,4 @@
-#include "ffi/type_registry.h"
+#include "ffi/internal/type_registry.h"
 
 #include <cstring>
 #include <deque>

@@ -17,12 +17,14 @@ struct CBuffer;
 struct CEvent;
 struct CExecutable;
 struct CLoadedExecutable;
+struct CExecuteContext;
 
 struct CExtension {
   size_t struct_size;
   int type;
   CExtension* next;
 };
+inline constexpr int kGpuExtension = 0;
 inline constexpr int kFfiExtension = 5;
 
 // Every argument struct begins with these fields. `kFunction` is the function's index in the table,
@@ -152,7 +154,7 @@ struct CExecuteOptions : CHeader {
   int launch_id;
   const int64_t* non_donatable_input_indices;
   size_t num_non_donatable_input_indices;
-  void* context;
+  CExecuteContext* context;
   const char* call_location;
   size_t num_tasks;
   int* task_ids;
@@ -174,6 +176,10 @@ FARCALL_PJRT_ARGS(ExecutableGetCompiledMemoryStats, 96, CExecutable* executable;
                   int64_t alias_bytes; int64_t temp_bytes; int64_t host_bytes[5];
                   int64_t peak_bytes;);
 
+// What an execution offers to the handlers that it calls.
+FARCALL_PJRT_ARGS(ExecuteContextCreate, 98, CExecuteContext* context;);
+FARCALL_PJRT_ARGS(ExecuteContextDestroy, 99, CExecuteContext* context;);
+
 #undef FARCALL_PJRT_ARGS
 
 struct CFfiRegisterHandler {
@@ -185,10 +191,32 @@ struct CFfiRegisterHandler {
   size_t platform_name_size;
   uint32_t traits;
 };
+// The data must outlive the context; a deleter is optional.
+struct CFfiUserDataAdd : CHeader {
+  CExecuteContext* context;
+  int64_t type_id;
+  void* data;
+  void (*deleter)(void* data);
+};
 struct CFfiExtension : CExtension {
   void* type_register;
-  void* user_data_add;
+  CError* (*user_data_add)(CFfiUserDataAdd* args);
   CError* (*register_handler)(CFfiRegisterHandler* args);
+};
+
+// Registers handlers with a GPU plugin. Version 0 is an untyped function.
+struct CGpuRegisterCustomCall {
+  size_t struct_size;
+  const char* target_name;
+  size_t target_name_size;
+  int api_version;
+  void* instantiate;
+  void* prepare;
+  void* initialize;
+  void* execute;
+};
+struct CGpuExtension : CExtension {
+  CError* (*register_custom_call)(CGpuRegisterCustomCall* args);
 };
 
 }  // namespace farcall::pjrt

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -48,6 +49,18 @@ std::string canonical(std::string platform) {
   return platform == "host" ? "cpu" : platform;
 }
 
+bool asks_for_direct_calls() {
+  const char* value = std::getenv("FARCALL_PJRT_FOREIGN_CALLS");
+  const std::string_view text = value ? value : "relay";
+  if (text != "relay" && text != "direct") {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("FARCALL_PJRT_FOREIGN_CALLS must be \"relay\" or \"direct\", got \"{}\"",
+                    text));
+  }
+  return text == "direct";
+}
+
 std::string required(std::string path) {
   if (path.empty()) throw Error(ErrorCode::kUnavailable, fmt::format("pjrt: {}", kNoPlugin));
   return path;
@@ -61,6 +74,8 @@ Client::Client(const Engine& engine, std::string plugin_path)
   name.client = client_;
   plugin_.call(name);
   platform_ = canonical(std::string(name.name, name.size));
+  handlers_ = std::make_unique<Handlers>(plugin_, platform_);
+  calls_directly_ = asks_for_direct_calls() || !is_cpu();
   // The process index is set here: the plugin may not know of the other processes of a job.
   const int own_process = host_device().description().process_index;
   for (CDevice* device : addressable_devices()) {

@@ -8,6 +8,7 @@
 
 #include <farcall/program/engine.h>
 
+#include "pjrt/handlers.h"
 #include "pjrt/plugin.h"
 
 namespace farcall::pjrt {
@@ -44,6 +45,11 @@ class Client {
   // On a CPU, device memory is host memory, and a program has finished when execution returns.
   bool is_cpu() const { return platform_ == "cpu"; }
   std::span<const Device* const> devices() const { return devices_; }
+  // The handlers that its programs call directly.
+  Handlers& handlers() const { return *handlers_; }
+  // Whether programs on one device call handlers directly, not by relay: always on devices other
+  // than CPUs, else if FARCALL_PJRT_FOREIGN_CALLS is "direct".
+  bool calls_directly() const { return calls_directly_; }
 
  private:
   std::vector<CDevice*> addressable_devices() const;
@@ -51,6 +57,8 @@ class Client {
   Plugin plugin_;
   CClient* client_ = nullptr;
   std::string platform_;
+  std::unique_ptr<Handlers> handlers_;
+  bool calls_directly_ = false;
   std::vector<std::unique_ptr<PjrtDevice>> owned_;
   std::vector<const Device*> devices_;
 };

@@ -9,10 +9,15 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/ffi/registry.h>
+#include <farcall/primitives/callback.h>
+#include <farcall/primitives/ffi_call.h>
 #include <farcall/primitives/shard_map.h>
 #include <farcall/program/walk.h>
 
 #include "pjrt/buffer.h"
+#include "pjrt/callback.h"
+#include "pjrt/execution_data.h"
 #include "pjrt/loaded.h"
 #include "pjrt/relay.h"
 #include "stablehlo/internal/lower.h"
@@ -22,6 +27,7 @@ namespace {
 
 // Constants of at most this many bytes are part of the program text.
 constexpr size_t kInlineBytes = 64;
+constexpr std::span<const std::pair<int64_t, void*>> kNoUserData;
 
 // The mesh of the largest shard_map of the program for which there are enough devices: first the
 // program's device, then the others in order. Inputs and outputs are replicated over them.
@@ -73,7 +79,7 @@ class PjrtExecutable final : public Executable {
     for (const PjrtDevice* one : devices_) numbers_.push_back(one->description().id);
     stablehlo::Module module = stablehlo::lower(*live, lower_options());
     takes_run_ = module.takes_run;
-    if (takes_run_) register_relay(device.client());
+    if (!relays_.empty()) register_relay(device.client());
     for (const PjrtDevice* one : devices_) {
       std::vector<BufferPtr>& constants = constants_.emplace_back();
       for (const auto& [type, storage] : module.constants) {
@@ -81,12 +87,13 @@ class PjrtExecutable final : public Executable {
       }
     }
     loaded_ = std::make_unique<const Loaded>(devices_, module.text);
+    if (!direct_.empty()) no_data_.emplace(device.client(), kNoUserData);
   }
 
   const std::vector<bool>& overwrites() const override { return overwrites_; }
   const std::vector<bool>& donated() const override { return donated_; }
   std::vector<ForeignCallReport> report() const override {
-    std::vector<ForeignCallReport> all;
+    std::vector<ForeignCallReport> all = direct_;
     for (const auto& relay : relays_) {
       if (!relay->executable()) continue;
       for (ForeignCallReport& report : relay->executable()->report()) {
@@ -124,9 +131,10 @@ class PjrtExecutable final : public Executable {
       }
     }
     const std::vector<int64_t> kept = kept_inputs(inputs);
-    const auto results =
-        takes_run_ ? execute_with_relays(std::move(arguments), outputs.size(), options, kept)
-                   : loaded_->execute(arguments, outputs.size(), waits(), kept);
+    const auto results = calls_host() || (!direct_.empty() && !options.user_data.empty())
+                             ? execute_with_run(std::move(arguments), outputs.size(), options, kept)
+                             : loaded_->execute(arguments, outputs.size(), waits(), kept,
+                                                no_data_ ? no_data_->context() : nullptr);
     std::vector<std::vector<Storage>> made(outputs.size());
     for (size_t place = 0; place < devices_.size(); ++place) {
       for (size_t i = 0; i < outputs.size(); ++i) {
@@ -144,6 +152,8 @@ class PjrtExecutable final : public Executable {
   }
 
  private:
+  // Whether execution calls farcall.
+  bool calls_host() const { return takes_run_ || !callbacks_.empty(); }
   // On a CPU a program has finished when execution returns.
   bool waits() const { return device_.client().is_cpu(); }
 
@@ -153,6 +163,11 @@ class PjrtExecutable final : public Executable {
     options.platform = device_.description().platform;
     options.donated = overwrites_;
     options.layout = layout_ ? &*layout_ : nullptr;
+    if (device_.client().calls_directly()) {
+      options.direct = [this](const Program& program, const Equation& equation) {
+        return direct_call(program, equation);
+      };
+    }
     // Devices other than CPUs cannot call the host.
     if (!device_.client().is_cpu()) return options;
     options.relay = [this](const Program& program, const Equation& equation,
@@ -167,16 +182,62 @@ class PjrtExecutable final : public Executable {
     return options;
   }
 
+  // How the plugin calls the function of an equation; none if a relay does. On a CPU, relays do
+  // what plugins do not: C++ callables, untyped functions, elements below eight bits, handlers
+  // whose effects have an order, and several devices, where a failed call would make the others
+  // wait.
+  std::optional<stablehlo::DirectCall> direct_call(const Program& program,
+                                                   const Equation& equation) {
+    const Client& client = device_.client();
+    if (client.is_cpu() && !may_call_directly(program, equation)) return std::nullopt;
+    if (const auto* call = try_params<FfiCallParams>(equation.params.get())) {
+      const auto target =
+          find_target(call->target_name, client.platform(), call->custom_call_api_version);
+      if (client.is_cpu() && (target->callable() || target->is_untyped())) return std::nullopt;
+      client.handlers().add(*target);
+      direct_.push_back({.target_name = call->target_name, .where = equation.where});
+      return stablehlo::DirectCall{call->target_name};
+    }
+    const CallbackParams* params = try_callback(equation.params.get());
+    if (!params) return std::nullopt;
+    if (equation.primitive->name != "buffer_callback") {
+      if (client.is_cpu()) return std::nullopt;
+      throw Error(
+          ErrorCode::kUnimplemented,
+          fmt::format("{} {}: programs on platform {} cannot call functions on arrays of the host; "
+                      "use a buffer_callback, which gets the device's memory",
+                      equation.primitive->name, params->callback->name, client.platform()));
+    }
+    DeviceCallback called{params->callback, {}, params->result_types};
+    for (const Atom input : equation.inputs) called.arguments.push_back(program.type_of(input));
+    callbacks_.push_back(std::move(called));
+    direct_.push_back({.target_name = params->callback->name, .where = equation.where});
+    return stablehlo::DirectCall{
+        register_callbacks(client, params->callback->target->is_command_buffer_compatible()),
+        static_cast<int64_t>(callbacks_.size()) - 1};
+  }
+  bool may_call_directly(const Program& program, const Equation& equation) const {
+    const bool is_callback = try_callback(equation.params.get()) != nullptr;
+    if (devices_.size() > 1 || (has_effect(equation.effects) && !is_callback)) return false;
+    const auto is_whole = [](ShapeDtype type) { return dtype_info(type.dtype()).bits >= 8; };
+    return std::ranges::all_of(equation.inputs,
+                               [&](Atom input) { return is_whole(program.type_of(input)); }) &&
+           std::ranges::all_of(equation.outputs, [&](uint32_t output) {
+             return is_whole(program.variable_types[output]);
+           });
+  }
+
   int64_t new_id() const { return static_cast<int64_t>(relays_.size()); }
 
   // Donated inputs that must not be overwritten: those whose memory, or a view of it, is held
-  // elsewhere; and all inputs of a program with relays, which may fail after it has written them.
+  // elsewhere; and all inputs of a program that calls farcall, which may fail after it has written
+  // them.
   std::vector<int64_t> kept_inputs(std::span<const Storage* const> inputs) const {
     std::vector<int64_t> kept;
     const std::vector<bool> consumed = consumed_inputs(*this, inputs);
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!overwrites_[i]) continue;
-      if (takes_run_ || consumed.empty() || !consumed[i] || is_shared(*inputs[i])) {
+      if (calls_host() || consumed.empty() || !consumed[i] || is_shared(*inputs[i])) {
         kept.push_back(static_cast<int64_t>(i));
       }
     }
@@ -211,24 +272,33 @@ class PjrtExecutable final : public Executable {
     return static_cast<const PjrtBuffer*>(own->buffer())->handle()->get();
   }
 
-  std::vector<std::vector<CBuffer*>> execute_with_relays(
-      std::vector<std::vector<CBuffer*>> arguments, size_t num_results,
-      const ExecutionOptions& options, std::span<const int64_t> kept) const {
+  std::vector<std::vector<CBuffer*>> execute_with_run(std::vector<std::vector<CBuffer*>> arguments,
+                                                      size_t num_results,
+                                                      const ExecutionOptions& options,
+                                                      std::span<const int64_t> kept) const {
     ExecutionOptions of_run = options;
     if (of_run.run_id == 0) of_run.run_id = new_run_id();
-    const Run run(of_run, numbers_, relays_);
-    const uint64_t number = run.number();
-    Storage storage = Storage::allocate(sizeof(number));
-    std::memcpy(storage.data(), &number, sizeof(number));
+    Run run(of_run, device_.client().platform(), numbers_, relays_, callbacks_);
     std::vector<BufferPtr> numbers;
-    for (size_t place = 0; place < devices_.size(); ++place) {
-      numbers.push_back(
-          buffer_from_host(*devices_[place], ShapeDtype(DType::kUInt64, {}), storage));
-      arguments[place].push_back(numbers.back()->get());
+    if (takes_run_) {
+      const uint64_t number = run.number();
+      Storage storage = Storage::allocate(sizeof(number));
+      std::memcpy(storage.data(), &number, sizeof(number));
+      for (size_t place = 0; place < devices_.size(); ++place) {
+        numbers.push_back(
+            buffer_from_host(*devices_[place], ShapeDtype(DType::kUInt64, {}), storage));
+        arguments[place].push_back(numbers.back()->get());
+      }
+    }
+    std::optional<ExecutionData> data;
+    if (!direct_.empty()) {
+      data.emplace(device_.client(), options.user_data);
+      if (!callbacks_.empty()) data->add(run_type(), &run);
     }
     std::vector<std::vector<CBuffer*>> results;
     try {
-      results = loaded_->execute(arguments, num_results, true, kept);
+      results =
+          loaded_->execute(arguments, num_results, true, kept, data ? data->context() : nullptr);
     } catch (const Error&) {
       run.raise_if_failed();
       throw;
@@ -249,7 +319,12 @@ class PjrtExecutable final : public Executable {
   std::vector<int> numbers_;
   std::vector<std::unique_ptr<const Relay>> relays_;
   std::vector<std::vector<BufferPtr>> constants_;  // by device
+  std::vector<DeviceCallback> callbacks_;
   bool takes_run_ = false;
+  // For executions without user data: plugins crash if a handler asks for some and there is no
+  // context. Set if the plugin makes calls itself.
+  std::optional<ExecutionData> no_data_;
+  std::vector<ForeignCallReport> direct_;  // calls that the plugin makes itself
   std::unique_ptr<const Loaded> loaded_;
 };
 

@@ -37,7 +37,8 @@ Loaded::~Loaded() {
 
 std::vector<std::vector<CBuffer*>> Loaded::execute(std::span<const std::vector<CBuffer*>> arguments,
                                                    size_t num_results, bool waits,
-                                                   std::span<const int64_t> kept) const {
+                                                   std::span<const int64_t> kept,
+                                                   CExecuteContext* context) const {
   const size_t num_devices = arguments.size();
   std::vector<std::vector<CBuffer*>> results(num_devices, std::vector<CBuffer*>(num_results));
   std::vector<CBuffer* const*> lists;
@@ -49,6 +50,7 @@ std::vector<std::vector<CBuffer*>> Loaded::execute(std::span<const std::vector<C
   options.struct_size = sizeof(CExecuteOptions);
   options.non_donatable_input_indices = kept.data();
   options.num_non_donatable_input_indices = kept.size();
+  options.context = context;
   LoadedExecutableExecute args{};
   args.executable = executable_;
   args.options = &options;

@@ -156,26 +156,62 @@ void Plugin::await(CEvent* event) const {
   if (error) raise(error, EventAwait::kName);
 }
 
-void Plugin::register_handler(const std::string& target, void* handler,
-                              const std::string& platform) const {
-  for (CExtension* extension = api_->extension_start; extension; extension = extension->next) {
-    if (extension->type != kFfiExtension) continue;
-    CFfiRegisterHandler args{.struct_size = sizeof(CFfiRegisterHandler),
-                             .target_name = target.data(),
-                             .target_name_size = target.size(),
-                             .handler = handler,
-                             .platform_name = platform.data(),
-                             .platform_name_size = platform.size(),
-                             .traits = 0};
-    if (CError* error = static_cast<CFfiExtension*>(extension)->register_handler(&args)) {
-      raise(error, "RegisterHandler");
-    }
-    return;
+CExtension* Plugin::extension(int type) const {
+  CExtension* found = api_->extension_start;
+  while (found && found->type != type) found = found->next;
+  return found;
+}
+
+const CFfiExtension& Plugin::handler_extension() const {
+  if (const CExtension* found = extension(kFfiExtension)) {
+    return *static_cast<const CFfiExtension*>(found);
   }
   throw Error(ErrorCode::kUnimplemented,
               fmt::format("pjrt: plugin \"{}\" has no handler registry, so its programs "
                           "cannot call foreign code",
                           path_));
+}
+
+void Plugin::register_handler(const std::string& target, void* handler,
+                              const std::string& platform) const {
+  CFfiRegisterHandler args{.struct_size = sizeof(CFfiRegisterHandler),
+                           .target_name = target.data(),
+                           .target_name_size = target.size(),
+                           .handler = handler,
+                           .platform_name = platform.data(),
+                           .platform_name_size = platform.size(),
+                           .traits = 0};
+  if (CError* error = handler_extension().register_handler(&args)) raise(error, "RegisterHandler");
+}
+
+void Plugin::register_untyped(const std::string& target, void* function) const {
+  CExtension* found = extension(kGpuExtension);
+  if (!found) {
+    throw Error(ErrorCode::kUnimplemented,
+                fmt::format("pjrt: \"{}\" is an untyped target, which plugin \"{}\" cannot call; "
+                            "write it as a typed handler",
+                            target, path_));
+  }
+  CGpuRegisterCustomCall args{.struct_size = sizeof(CGpuRegisterCustomCall),
+                              .target_name = target.data(),
+                              .target_name_size = target.size(),
+                              .api_version = 0,
+                              .instantiate = nullptr,
+                              .prepare = nullptr,
+                              .initialize = nullptr,
+                              .execute = function};
+  if (CError* error = static_cast<CGpuExtension*>(found)->register_custom_call(&args)) {
+    raise(error, "RegisterCustomCall");
+  }
+}
+
+void Plugin::add_user_data(CExecuteContext* context, int64_t type_id, void* data) const {
+  CFfiUserDataAdd args{};
+  args.struct_size = sizeof(CFfiUserDataAdd);
+  args.context = context;
+  args.type_id = type_id;
+  args.data = data;
+  if (CError* error = handler_extension().user_data_add(&args)) raise(error, "UserDataAdd");
 }
 
 }  // namespace pjrt

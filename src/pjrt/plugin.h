@@ -45,6 +45,10 @@ class Plugin {
   // Adds a handler to the plugin's registry. Raises UNIMPLEMENTED if the plugin has no registry.
   void register_handler(const std::string& target, void* handler,
                         const std::string& platform) const;
+  // Adds an untyped function. Raises UNIMPLEMENTED if this is not a GPU's plugin.
+  void register_untyped(const std::string& target, void* function) const;
+  // Offers `data` to the handlers of an execution. The type must be registered with the plugin.
+  void add_user_data(CExecuteContext* context, int64_t type_id, void* data) const;
 
  private:
   template <class Args>
@@ -53,6 +57,9 @@ class Plugin {
     return reinterpret_cast<CError* (*)(Args*)>(api_->functions[Args::kFunction])(&args);
   }
   bool has_function(size_t number) const;
+  // Null if the plugin does not have it.
+  CExtension* extension(int type) const;
+  const CFfiExtension& handler_extension() const;
   [[noreturn]] void raise(CError* error, const char* function) const;
 
   std::string path_;

@@ -69,21 +69,8 @@ ProgramPtr program_of(const Program& program, const Equation& equation) {
   return builder.build(outputs);
 }
 
-// Set while this thread is inside a run on several devices, which are busy until it ends.
-thread_local bool is_in_run_on_several = false;
-
-// While a relay runs, nested calls of farcall use the host, because the run's devices are busy.
-class OnHost {
- public:
-  OnHost() : default_(host_device()), before_(std::exchange(is_in_run_on_several, true)) {}
-  ~OnHost() { is_in_run_on_several = before_; }
-  OnHost(const OnHost&) = delete;
-  OnHost& operator=(const OnHost&) = delete;
-
- private:
-  DefaultDeviceScope default_;
-  bool before_;
-};
+// Set while this thread is inside a run whose devices are busy until it ends.
+thread_local bool is_in_busy_run = false;
 
 void run_relay(const Relay& relay, Run& run, std::span<const void* const> arguments,
                std::span<void* const> results, int32_t place) {
@@ -152,14 +139,23 @@ Relay::Relay(int64_t id, const Program& program, const Equation& equation,
 Relay::Relay(int64_t id, stablehlo::RelayPlace place)
     : place_(place), id_(id), result_sizes_{sizeof(bool)} {}
 
-Run::Run(const ExecutionOptions& options, std::span<const int> devices,
-         std::span<const std::unique_ptr<const Relay>> relays)
-    : options_(options), devices_(devices), relays_(relays), number_(runs().add(this)) {}
+Run::Run(const ExecutionOptions& options, std::string_view platform, std::span<const int> devices,
+         std::span<const std::unique_ptr<const Relay>> relays,
+         std::span<const DeviceCallback> callbacks)
+    : options_(options),
+      platform_(platform),
+      devices_(devices),
+      relays_(relays),
+      callbacks_(callbacks),
+      number_(runs().add(this)) {}
 Run::~Run() { runs().remove(number_); }
 
 int32_t Run::place_of(int device) const {
   return static_cast<int32_t>(std::ranges::find(devices_, device) - devices_.begin());
 }
+
+OnHost::OnHost() : default_(host_device()), before_(std::exchange(is_in_busy_run, true)) {}
+OnHost::~OnHost() { is_in_busy_run = before_; }
 
 void Run::fail(std::exception_ptr error) {
   const std::lock_guard lock(mutex_);
@@ -200,7 +196,7 @@ void Run::once_for_all(const Relay& relay, int32_t place, std::span<void* const>
 }
 
 void check_may_execute() {
-  if (!is_in_run_on_several) return;
+  if (!is_in_busy_run) return;
   throw Error(ErrorCode::kFailedPrecondition,
               "pjrt: a callback of a program on several devices cannot run programs on them: they "
               "are busy until it ends. Use the native engine there");

@@ -18,9 +18,11 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include <farcall/ffi/callback.h>
 #include <farcall/program/engine.h>
 
 #include "pjrt/client.h"
@@ -49,12 +51,20 @@ class Relay {
   std::vector<size_t> result_sizes_;
 };
 
-// One execution of a program with relays. It can be found by its number while it lasts.
+// A callback that the plugin calls itself (see callback.h).
+struct DeviceCallback {
+  CallbackPtr callback;
+  std::vector<ShapeDtype> arguments, results;
+};
+
+// One execution of a program with relays or callbacks. It can be found by its number while it
+// lasts.
 class Run {
  public:
   // `devices` are the plugin's numbers of the devices.
-  Run(const ExecutionOptions& options, std::span<const int> devices,
-      std::span<const std::unique_ptr<const Relay>> relays);
+  Run(const ExecutionOptions& options, std::string_view platform, std::span<const int> devices,
+      std::span<const std::unique_ptr<const Relay>> relays,
+      std::span<const DeviceCallback> callbacks);
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -62,6 +72,9 @@ class Run {
   uint64_t number() const { return number_; }
   const ExecutionOptions& options() const { return options_; }
   const Relay& relay(int64_t id) const { return *relays_[static_cast<size_t>(id)]; }
+  const DeviceCallback& callback(int64_t id) const { return callbacks_[static_cast<size_t>(id)]; }
+  std::string_view platform() const { return platform_; }
+  bool is_on_cpu() const { return platform_ == "cpu"; }
   bool is_on_several() const { return devices_.size() > 1; }
   // The index of the device with this number.
   int32_t place_of(int device) const;
@@ -85,8 +98,10 @@ class Run {
   };
 
   const ExecutionOptions& options_;
+  std::string_view platform_;
   std::span<const int> devices_;
   std::span<const std::unique_ptr<const Relay>> relays_;
+  std::span<const DeviceCallback> callbacks_;
   mutable std::mutex mutex_;
   std::atomic<bool> has_failed_{false};
   std::exception_ptr error_;
@@ -94,6 +109,20 @@ class Run {
   std::map<std::pair<int64_t, int32_t>, uint64_t> num_calls_;  // by relay and place
   std::map<std::pair<int64_t, uint64_t>, Made> made_;          // by relay and call number
   const uint64_t number_;  // the last member: the run can be found when all others are set
+};
+
+// While a callback of a program runs, nested calls of farcall use the host, because the devices of
+// the run are busy.
+class OnHost {
+ public:
+  OnHost();
+  ~OnHost();
+  OnHost(const OnHost&) = delete;
+  OnHost& operator=(const OnHost&) = delete;
+
+ private:
+  DefaultDeviceScope default_;
+  bool before_;
 };
 
 // Raises FAILED_PRECONDITION inside a callback of a program on several devices: the plugin would

@@ -1,4 +1,5 @@
-// Foreign calls as custom calls of their targets. Only for program text: engines use relays.
+// Foreign calls as custom calls of their targets: for program text, and for plugins that call
+// handlers directly.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -76,27 +77,32 @@ std::string layouts_text(const std::vector<MajorToMinor>& layouts,
 
 }  // namespace
 
+std::string aliases_text(std::span<const std::pair<int64_t, int64_t>> aliases, size_t num_results) {
+  std::vector<std::string> texts;
+  for (const auto& [input, output] : aliases) {
+    texts.push_back(
+        fmt::format("#stablehlo.output_operand_alias<output_tuple_indices = [{}], "
+                    "operand_index = {}, operand_tuple_indices = []>",
+                    num_results > 1 ? fmt::format("{}", output) : "", input));
+  }
+  return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
 Values custom_call(Emitter& e, const Call& call) {
   const auto& p = call.params<FfiCallParams>();
   std::vector<ShapeDtype> operands;
   for (const Value& input : call.inputs) operands.push_back(input.type);
-  std::vector<std::string> aliases;
-  for (const auto& [input, output] : p.input_output_aliases) {
-    aliases.push_back(
-        fmt::format("#stablehlo.output_operand_alias<output_tuple_indices = [{}], "
-                    "operand_index = {}, operand_tuple_indices = []>",
-                    call.results.size() > 1 ? fmt::format("{}", output) : "", input));
-  }
   const std::string config = p.custom_call_api_version == 4
                                  ? dictionary_text(p.target_name, p.attributes)
                                  : quoted(p.legacy_backend_config.value_or(""));
   return e.op("stablehlo.custom_call", call.inputs, call.results,
               fmt::format("call_target_name = {}, api_version = {} : i32, has_side_effect = {}, "
                           "backend_config = {}, operand_layouts = {}, result_layouts = {}, "
-                          "output_operand_aliases = [{}]",
+                          "output_operand_aliases = {}",
                           quoted(p.target_name), p.custom_call_api_version, p.has_side_effect,
                           config, layouts_text(p.input_layouts, operands),
-                          layouts_text(p.output_layouts, call.results), fmt::join(aliases, ", ")));
+                          layouts_text(p.output_layouts, call.results),
+                          aliases_text(p.input_output_aliases, call.results.size())));
 }
 
 }  // namespace farcall::stablehlo

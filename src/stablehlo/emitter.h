@@ -31,6 +31,8 @@ std::string sharding_text(ShapeDtype type, const PartitionSpec& spec);
 std::string array_text(std::span<const int64_t> values);
 std::string list_text(std::span<const int64_t> values);
 std::string pairs_text(std::span<const std::pair<int64_t, int64_t>> pairs);
+// A custom call's (operand, result) pairs that share memory.
+std::string aliases_text(std::span<const std::pair<int64_t, int64_t>> aliases, size_t num_results);
 
 struct Call;
 
@@ -113,6 +115,7 @@ class Emitter {
 
   Values equation(const Program& program, const Equation& equation, std::span<const Value> inputs);
   Values relay(const Call& call, int64_t id);
+  Values callback(const Call& call, const DirectCall& direct);
   RelayPlace relay_place() const;
   size_t hidden_number(ShapeDtype type, const Storage& storage);
   std::string fresh();

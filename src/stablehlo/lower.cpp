@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/quote.h>
 #include <farcall/passes/passes.h>
+#include <farcall/primitives/callback.h>
 #include <farcall/primitives/shard_map.h>
 #include <farcall/program/device.h>
 #include <farcall/program/located.h>
@@ -113,6 +115,30 @@ Values Emitter::relay(const Call& call, int64_t id) {
   return values;
 }
 
+Values Emitter::callback(const Call& call, const DirectCall& direct) {
+  const bool is_ordered = has_effect(call.equation.effects);
+  Values operands(call.inputs.begin(), call.inputs.end());
+  std::vector<ShapeDtype> types = call.results;
+  std::vector<std::pair<int64_t, int64_t>> aliases =
+      params_as<CallbackParams>(call.equation.params.get()).input_output_aliases;
+  if (is_ordered) {
+    aliases.emplace_back(operands.size(), types.size());
+    operands.push_back(run());
+    types.push_back(operands.back().type);
+  }
+  Values values = op("stablehlo.custom_call", operands, types,
+                     fmt::format("call_target_name = {}, api_version = 4 : i32, "
+                                 "has_side_effect = {}, backend_config = {{id = {} : i64}}, "
+                                 "output_operand_aliases = {}",
+                                 quoted(direct.target), is_ordered, *direct.id,
+                                 aliases_text(aliases, types.size())));
+  if (is_ordered) {
+    set_run(values.back());
+    values.pop_back();
+  }
+  return values;
+}
+
 Values Emitter::equation(const Program& program, const Equation& equation,
                          std::span<const Value> inputs) {
   Call call{program, equation, inputs, {}};
@@ -124,6 +150,14 @@ Values Emitter::equation(const Program& program, const Equation& equation,
     const ProgramPtr body = prepared(map->jaxpr, options_.platform);
     return on_each_device(inputs, map->in_specs, call.results, map->out_specs,
                           [&](const Values& shards) { return this->program(*body, shards); });
+  }
+  if (options_.direct) {
+    if (const std::optional<DirectCall> direct = options_.direct(program, equation)) {
+      if (!direct->id) return custom_call(*this, call);
+      return on_all_devices(inputs, call.results, [&](const Values& operands) {
+        return callback({program, equation, operands, call.results}, *direct);
+      });
+    }
   }
   const auto rule = all_rules().find(equation.primitive->name);
   const bool is_relayed = options_.relay && is_inexact(equation.primitive->name);

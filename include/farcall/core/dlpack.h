@@ -26,6 +26,8 @@ struct DLTensor {
   uint64_t byte_offset;
 };
 inline constexpr int32_t kDLCPU = 1;
+inline constexpr int32_t kDLCUDA = 2;
+inline constexpr int32_t kDLROCM = 10;
 
 // kInvalid if farcall has no such dtype.
 FARCALL_API DType dtype_of(DLDataType type);

@@ -19,12 +19,20 @@
 
 namespace farcall {
 
+// The memory of a device other than the CPU.
+struct BufferDevice {
+  std::string_view platform;  // in canonical form: "cuda", "rocm", ...
+  int32_t device_ordinal = 0;
+  void* stream = nullptr;  // of the execution, on which the contents are valid
+};
+
 // One operand or result of a callback: dense, row-major, in the program's own memory, valid until
 // the callback returns. Const buffers must not be written.
 class FARCALL_API Buffer {
  public:
   Buffer() = default;
-  Buffer(ShapeDtype type, void* data) : type_(type), data_(data) {}
+  Buffer(ShapeDtype type, void* data, const BufferDevice* device = nullptr)
+      : type_(type), data_(data), device_(device) {}
 
   ShapeDtype type() const { return type_; }
   DType dtype() const { return type_.dtype(); }
@@ -32,26 +40,31 @@ class FARCALL_API Buffer {
   size_t rank() const { return type_.rank(); }
   int64_t size() const { return type_.size(); }
   size_t nbytes() const { return type_.nbytes(); }
+  // An address in the memory of device().
   void* data() { return data_; }
   const void* data() const { return data_; }
+  // Null for the CPU. Lives as long as the call.
+  const BufferDevice* device() const { return device_; }
 
-  // The elements. Raises INVALID_ARGUMENT if the size of T is not the width of the dtype.
+  // The elements. Raises INVALID_ARGUMENT if the size of T is not the width of the dtype, and
+  // FAILED_PRECONDITION if they are not on the CPU.
   template <class T>
   std::span<T> values() {
-    check_width(sizeof(T));
+    check_access(sizeof(T));
     return {static_cast<T*>(data_), static_cast<size_t>(size())};
   }
   template <class T>
   std::span<const T> values() const {
-    check_width(sizeof(T));
+    check_access(sizeof(T));
     return {static_cast<const T*>(data_), static_cast<size_t>(size())};
   }
 
  private:
-  void check_width(size_t width) const;
+  void check_access(size_t width) const;
 
   ShapeDtype type_;
   void* data_ = nullptr;
+  const BufferDevice* device_ = nullptr;
 };
 
 // What a callback can read about the execution that calls it.
@@ -96,9 +109,11 @@ struct Callback {
 // Callbacks compare by identity.
 using CallbackPtr = std::shared_ptr<const Callback>;
 
-// Exceptions of the function reach the caller of the program unchanged.
+// Exceptions of the function reach the caller of the program unchanged. `traits` are those of its
+// target.
 FARCALL_API CallbackPtr make_callback(std::string name, CallbackFunction function,
-                                      bool takes_lock_of_front = false);
+                                      bool takes_lock_of_front = false,
+                                      FARCALL_FFI_Handler_Traits traits = 0);
 // "name#number", as printed in programs.
 FARCALL_API std::string to_string(const Callback& callback);
 // The callback with that text. Raises NOT_FOUND if it is no longer alive in this process.

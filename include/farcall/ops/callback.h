@@ -104,6 +104,7 @@ FARCALL_API std::string_view callback_kind_name(CallbackKind kind);
 // Wraps the function so that its operations are evaluated eagerly, even while the calling thread
 // records or transforms.
 FARCALL_API CallbackPtr make_program_callback(std::string name, CallbackFunction function,
+                                              bool command_buffer_compatible = false,
                                               bool takes_lock_of_front = false);
 // Adapts a function on arrays to one on buffers, and checks its results. `kind` is for messages.
 FARCALL_API CallbackFunction on_arrays(CallbackKind kind, std::string name, ArrayFunction function);

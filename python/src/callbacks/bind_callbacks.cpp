@@ -59,6 +59,7 @@ PythonFunction with_arguments(const Declaration& d, TreeDef arguments) {
   PythonFunction f{d.kind,   d.function,     d.name, std::move(arguments),
                    d.result, d.result_types, {},     {}};
   f.where = current_location();
+  f.is_command_buffer_compatible = d.options.command_buffer_compatible;
   return f;
 }
 

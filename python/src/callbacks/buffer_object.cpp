@@ -46,6 +46,17 @@ Buffer& open(PyObject* self) {
                   nb::cast<std::string>(nb::handle(object->callback))));
 }
 
+// For what the host would read: raises if the buffer is in the memory of a device.
+Buffer& open_on_host(PyObject* self) {
+  Buffer& buffer = open(self);
+  if (!buffer.device()) return buffer;
+  throw TypeError(
+      fmt::format("this Buffer of callback {} is in the memory of {}:{}, which the host cannot "
+                  "read; use __cuda_array_interface__ (cupy, numba) or DLPack (torch, cupy)",
+                  nb::cast<std::string>(nb::handle(raw(self)->callback)), buffer.device()->platform,
+                  buffer.device()->device_ordinal));
+}
+
 // Freed objects for reuse: each call creates and releases a few. Guarded by the interpreter lock.
 class Spare {
  public:
@@ -113,7 +124,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   BufferObject* object = raw(self);
   view->obj = nullptr;
   try {
-    Buffer& buffer = open(self);
+    Buffer& buffer = open_on_host(self);
     if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE && !object->is_writeable) {
       PyErr_SetString(PyExc_BufferError,
                       "this Buffer is an argument of the callback, which is read-only");
@@ -176,7 +187,7 @@ void release_buffer(PyObject* self, Py_buffer* view) {
 // ---- numpy ----
 
 PyObject* as_numpy(PyObject* self) {
-  const Buffer& buffer = open(self);
+  const Buffer& buffer = open_on_host(self);
   // The base of the array is a counted view.
   raw(self)->as_bytes = true;
   PyObject* base = PyMemoryView_FromObject(self);
@@ -224,6 +235,12 @@ PyObject* as_numpy_method(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 // ---- DLPack ----
 
+DLDevice dlpack_device_of(const Buffer& buffer) {
+  const BufferDevice* device = buffer.device();
+  if (!device) return {kDLCPU, 0};
+  return {device->platform == "rocm" ? kDLROCM : kDLCUDA, device->device_ordinal};
+}
+
 // Counts as a view until the consumer releases it, on any thread.
 std::shared_ptr<const void> view_of(PyObject* self) {
   ++raw(self)->num_views;
@@ -238,9 +255,12 @@ std::shared_ptr<const void> view_of(PyObject* self) {
 
 PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
-    const DLPackRequest request = parse_dlpack_request(args, kwargs);
     Buffer& buffer = open(self);
-    const bool is_read_only = !raw(self)->is_writeable;
+    const DLDevice device = dlpack_device_of(buffer);
+    const DLPackRequest request = parse_dlpack_request(
+        args, kwargs, device, buffer.device() ? buffer.device()->stream : nullptr);
+    // Consumers of device memory do not always know of read-only tensors.
+    const bool is_read_only = !raw(self)->is_writeable && !buffer.device();
     // Capsules before DLPack 1.0 cannot mark a tensor as read-only.
     const bool is_copied = request.wants_copy || (is_read_only && !request.is_versioned);
     if (is_copied && request.forbids_copy) {
@@ -250,9 +270,11 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
       return nullptr;
     }
     if (!is_copied) {
-      return make_dlpack_capsule({buffer.type(), buffer.data(), is_read_only, false, view_of(self)},
-                                 request.is_versioned);
+      return make_dlpack_capsule(
+          {buffer.type(), buffer.data(), is_read_only, false, view_of(self), device},
+          request.is_versioned);
     }
+    open_on_host(self);
     Storage copy = Storage::allocate(buffer.nbytes());
     if (buffer.nbytes() > 0) std::memcpy(copy.data(), buffer.data(), buffer.nbytes());
     void* const data = copy.data();
@@ -264,8 +286,8 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 PyObject* dlpack_device(PyObject* self, PyObject*) {
   return guarded([&] {
-    open(self);
-    return Py_BuildValue("(ii)", kDLCPU, 0);
+    const DLDevice device = dlpack_device_of(open(self));
+    return Py_BuildValue("(ii)", device.device_type, device.device_id);
   });
 }
 
@@ -297,9 +319,10 @@ PyObject* get_writeable(PyObject* self, void*) {
 }
 PyObject* get_device(PyObject* self, void*) {
   return guarded([&] {
-    open(self);
-    nb::object devices = nb::module_::import_("farcall").attr("devices")();
-    return nb::object(devices[0]).release().ptr();
+    const BufferDevice* device = open(self).device();
+    const nb::object devices = nb::module_::import_("farcall").attr("devices");
+    const nb::object all = device ? devices(std::string(device->platform)) : devices();
+    return nb::object(all[device ? device->device_ordinal : 0]).release().ptr();
   });
 }
 PyObject* get_pointer(PyObject* self, void*) {
@@ -309,11 +332,31 @@ PyObject* get_pointer(PyObject* self, void*) {
     return PyLong_FromVoidPtr(data);
   });
 }
-PyObject* get_cuda_interface(PyObject*, void*) {
-  PyErr_SetString(PyExc_AttributeError,
-                  "__cuda_array_interface__: this Buffer is on the CPU; use np.asarray(buffer) or "
-                  "DLPack");
-  return nullptr;
+
+// Version 3 of the interface.
+PyObject* get_cuda_interface(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    Buffer& buffer = open(self);
+    const BufferDevice* device = buffer.device();
+    if (!device) {
+      PyErr_SetString(PyExc_AttributeError,
+                      "__cuda_array_interface__: this Buffer is on the CPU; use "
+                      "np.asarray(buffer) or DLPack");
+      return nullptr;
+    }
+    raw(self)->was_seen = true;
+    nb::dict entries;
+    entries["shape"] = to_tuple(buffer.shape());
+    entries["typestr"] = nb::object(nb::handle(numpy_dtype(buffer.dtype())).attr("str"));
+    entries["data"] =
+        nb::make_tuple(reinterpret_cast<uintptr_t>(buffer.data()), !raw(self)->is_writeable);
+    entries["strides"] = nb::none();
+    entries["version"] = 3;
+    // 1 is the default stream; 0 is not allowed.
+    const auto stream = reinterpret_cast<uintptr_t>(device->stream);
+    entries["stream"] = stream == 0 ? 1 : stream;
+    return entries.release().ptr();
+  });
 }
 
 Py_ssize_t length(PyObject* self) {
@@ -343,8 +386,8 @@ PyGetSetDef getters[] = {
     {"device", get_device, nullptr, "The device that the memory is on.", nullptr},
     {"unsafe_pointer", get_pointer, nullptr,
      "The address of the first element, an int. Valid until the callback returns.", nullptr},
-    {"__cuda_array_interface__", get_cuda_interface, nullptr, "On the CPU: AttributeError.",
-     nullptr},
+    {"__cuda_array_interface__", get_cuda_interface, nullptr,
+     "The memory on a GPU, version 3 of the interface. On the CPU: AttributeError.", nullptr},
     {}};
 
 PyMethodDef methods[] = {
@@ -352,7 +395,8 @@ PyMethodDef methods[] = {
      METH_VARARGS | METH_KEYWORDS, "A numpy array that shares this memory."},
     {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_dlpack)),
      METH_VARARGS | METH_KEYWORDS, "A DLPack capsule that shares this memory."},
-    {"__dlpack_device__", dlpack_device, METH_NOARGS, "(1, 0): the CPU."},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS,
+     "The device: (1, 0) is the CPU, (2, n) a CUDA device."},
     {}};
 
 PyType_Slot slots[] = {

@@ -324,7 +324,8 @@ CallbackPtr make_python_callback(PythonFunction function) {
     });
   }
   CallbackPtr callback =
-      make_program_callback(name, std::move(called), /*takes_lock_of_front=*/true);
+      make_program_callback(name, std::move(called), shared->is_command_buffer_compatible,
+                            /*takes_lock_of_front=*/true);
   shared->callback = callback.get();
   functions().emplace(callback.get(), shared.get());
   return callback;

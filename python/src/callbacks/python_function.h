@@ -30,8 +30,9 @@ struct PythonFunction {
   SourceLocationPtr where;                             // of the user's call; may be null
   nb::object python_name = {};                         // the name as a str
   bool is_plain = false;                               // positional arrays only
-  mutable const Callback* callback = nullptr;          // the callback that calls it
-  mutable bool has_warned = false;                     // about results that it did not write
+  bool is_command_buffer_compatible = false;
+  mutable const Callback* callback = nullptr;  // the callback that calls it
+  mutable bool has_warned = false;             // about results that it did not write
 };
 
 // Raises KeyboardInterrupt if the user pressed Ctrl-C. Running programs poll this.

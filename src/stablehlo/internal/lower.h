@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,14 @@ namespace farcall::stablehlo {
 // that number is also the last result, which keeps equations with effects in order.
 inline constexpr const char* kRelayTarget = "farcall.relay";
 
+// How a plugin calls the function of an equation by itself: a target of its own registry. A
+// callback is such a target with the attribute `id`. If it has effects, the number of the run is
+// its last operand, which it returns as its last result without a copy.
+struct DirectCall {
+  std::string target;
+  std::optional<int64_t> id = {};  // of a callback
+};
+
 // Where a relay is in a program for several devices.
 enum class RelayPlace {
   kOnEachDevice,  // in a shard_map: each device requests its own part
@@ -28,6 +37,10 @@ enum class RelayPlace {
 struct LowerOptions {
   // Returns the number of a relay that runs this equation of this program. Empty: no relays.
   std::function<int64_t(const Program& program, const Equation& equation, RelayPlace place)> relay;
+  // Returns how the plugin itself calls the function of this equation; null: it does not. Empty: it
+  // calls none, except those that no relay can run.
+  std::function<std::optional<DirectCall>(const Program& program, const Equation& equation)>
+      direct = {};
   // Returns the number of a relay that passes on a loop's condition, or false if the run has
   // failed: the loop may wait for what a failed relay would have computed. Empty: no guards.
   std::function<int64_t(RelayPlace place)> guard;

@@ -1,6 +1,6 @@
 #include <farcall/ffi/registry.h>
 
-#include "ffi/type_registry.h"
+#include "ffi/internal/type_registry.h"
 #include "testing.h"
 
 namespace farcall {

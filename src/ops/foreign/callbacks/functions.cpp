@@ -71,14 +71,15 @@ void add_field(fmt::dynamic_format_arg_store<fmt::format_context>& fields, const
 }  // namespace
 
 CallbackPtr make_program_callback(std::string name, CallbackFunction function,
-                                  bool takes_lock_of_front) {
+                                  bool command_buffer_compatible, bool takes_lock_of_front) {
   return make_callback(
       std::move(name),
       [function = std::move(function)](const CallbackCall& call) {
         const InterpreterScope scope(evaluator());
         function(call);
       },
-      takes_lock_of_front);
+      takes_lock_of_front,
+      command_buffer_compatible ? FARCALL_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE : 0);
 }
 
 CallbackFunction on_arrays(CallbackKind kind, std::string name, ArrayFunction function) {
@@ -125,11 +126,13 @@ CallbackFunction on_arrays(CallbackKind kind, std::string name, ArrayFunction fu
 
 BufferCallback::BufferCallback(BufferFunction function, std::vector<ShapeDtype> result_types,
                                CallbackOptions options)
-    : callback_(make_program_callback(options.name,
-                                      [function = std::move(function)](const CallbackCall& call) {
-                                        ExecutionContext context = call.context;
-                                        function(context, call.results, call.arguments);
-                                      })),
+    : callback_(make_program_callback(
+          options.name,
+          [function = std::move(function)](const CallbackCall& call) {
+            ExecutionContext context = call.context;
+            function(context, call.results, call.arguments);
+          },
+          options.command_buffer_compatible)),
       result_types_(std::move(result_types)),
       options_(std::move(options)) {}
 
