@@ -8,6 +8,7 @@ import farcall as fc
 import numpy as np
 import pytest
 from defining import F64, X
+from farcall import testing
 from farcall.ffi import define
 
 pytestmark = pytest.mark.usefixtures("x64")
@@ -136,6 +137,9 @@ def test_shape_rules_that_are_wrong_or_missing(names: dict[str, str]) -> None:
     copy = define(names["copy"])
     with pytest.raises(RuntimeError, match="has no shape rule; give it one"):
         copy(X)
+    undefined = 'target "no_such" has no definition, and no handler of this name is registered'
+    with pytest.raises(RuntimeError, match=undefined):
+        testing.check_derivatives("no_such", (X,))
     copy.shape(lambda x: 3)
     with pytest.raises(ValueError, match="shape rule: result 0 must have attributes shape and"):
         copy(X)

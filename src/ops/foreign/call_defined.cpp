@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
+#include <farcall/ffi/registry.h>
 #include <farcall/ops/define.h>
 #include <farcall/ops/ffi_call.h>
 #include <farcall/trace/interpreter.h>
@@ -53,7 +54,15 @@ std::vector<Array> TargetCall::operator()(ListOf<Array> operands) const {
 std::vector<Array> call_defined(const std::string& target_name, ListOf<Array> operands,
                                 const Attributes& attributes, FfiCallOptions options) {
   const TargetDefinitionPtr definition = find_definition(target_name);
-  if (!definition || !definition->shape) {
+  if (!definition) {
+    const bool is_known = is_registered(target_name);
+    throw Error(
+        ErrorCode::kFailedPrecondition,
+        fmt::format("target \"{}\" has no definition{}; define it with a shape rule, or call "
+                    "it by ffi_call with the types of its results",
+                    target_name, is_known ? "" : ", and no handler of this name is registered"));
+  }
+  if (!definition->shape) {
     throw Error(ErrorCode::kFailedPrecondition,
                 fmt::format("target \"{}\" has no shape rule; give it one with define_target, or "
                             "call it by ffi_call with the types of its results",

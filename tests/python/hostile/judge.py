@@ -42,8 +42,9 @@ CHECKS = re.compile("check_(batching|derivatives)")
 # What is no argument's fault: docs/errors.md.
 RUNTIME_ERRORS = re.compile(
     "was donated to a jitted function|used after the callback had returned|"
-    "unknown platform or engine|(changed size|changed|mutated) during iteration|has no shape rule|"
-    "changed while they were read|needs the processes of a job|not started by mpirun"
+    "unknown platform or engine|(changed size|changed|mutated) during iteration|"
+    "has no (shape rule|definition)|changed while they were read|needs the processes of a job|"
+    "not started by mpirun"
 )
 
 
@@ -67,7 +68,7 @@ def complaint(error: BaseException | None) -> str | None:
     if isinstance(error, TooLongError):
         return "takes too long"
     text = f"{type(error).__name__}: {_text_of(error)[:300]}"
-    if isinstance(error, RuntimeError) and RUNTIME_ERRORS.search(text):
+    if isinstance(error, RuntimeError) and RUNTIME_ERRORS.search(_text_of(error)):
         return None
     if isinstance(error, AssertionError) and CHECKS.match(_text_of(error)):
         return None
