@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,8 +12,10 @@
 #include "farcall/commands.h"
 #include "farcall/validators.h"
 #include "tools/check/report.h"
+#include "tools/check/sanitizer.h"
 #include "tools/check/supervisor.h"
 #include "tools/child.h"
+#include "tools/elf_file.h"
 #include "tools/failure.h"
 
 namespace farcall::command {
@@ -88,7 +91,26 @@ std::vector<Result> run_jobs(const std::vector<CheckSpec>& specs, const CheckArg
   return results;
 }
 
+// A library with AddressSanitizer needs its runtime in this process from the start.
+void get_sanitizer_for(const std::string& library) {
+  if (!std::filesystem::is_regular_file(library) || library.ends_with(".toml")) return;
+  const tools::ElfFile file = tools::read_elf(library);
+  const std::string problem = tools::sanitizer_problem(file);
+  if (problem.empty()) return;
+  if (file.sanitizer != "address") {
+    throw Failure(tools::kCouldNotRun, fmt::format("{}: {}.", library, problem));
+  }
+  throw Failure(tools::kCouldNotRun,
+                fmt::format("{}: it was built with -fsanitize=address, and {}.", library,
+                            tools::sanitizer::restart_for(library)));
+}
+
 int run(const CheckArguments& options) {
+  tools::sanitizer::forget_restart();
+  for (const std::string& target : options.targets) {
+    get_sanitizer_for(target);
+    get_sanitizer_for(target.substr(0, target.rfind(':')));
+  }
   tools::CheckOptions how = options.how;
   if (!options.kinds.empty()) how.kinds = tools::split(options.kinds, ',');
   for (const std::string& kind : how.kinds) {
@@ -102,6 +124,7 @@ int run(const CheckArguments& options) {
     for (CheckSpec& spec : specs_of(options, target, options.how.timeout))
       specs.push_back(std::move(spec));
   }
+  for (const CheckSpec& spec : specs) get_sanitizer_for(spec.library);
   for (const CheckSpec& spec : specs) {
     if (spec.problem.empty()) tools::verify(spec);
   }

@@ -16,6 +16,18 @@ namespace heap = farcall::tools::heap;
 extern "C" {
 
 #if defined(__GLIBC__)
+// Those of AddressSanitizer, if its runtime is preloaded; else null.
+#pragma weak __interceptor_malloc
+#pragma weak __interceptor_calloc
+#pragma weak __interceptor_realloc
+#pragma weak __interceptor_memalign
+#pragma weak __interceptor_free
+#define FARCALL_ORIGINAL(name) (__interceptor_##name ? __interceptor_##name : __libc_##name)
+void* __interceptor_malloc(size_t nbytes);
+void* __interceptor_calloc(size_t count, size_t nbytes);
+void* __interceptor_realloc(void* block, size_t nbytes);
+void* __interceptor_memalign(size_t alignment, size_t nbytes);
+void __interceptor_free(void* block);
 void* __libc_malloc(size_t nbytes);
 void* __libc_calloc(size_t count, size_t nbytes);
 void* __libc_realloc(void* block, size_t nbytes);
@@ -23,31 +35,31 @@ void* __libc_memalign(size_t alignment, size_t nbytes);
 void __libc_free(void* block);
 
 EXPORT void* malloc(size_t nbytes) {
-  void* block = __libc_malloc(nbytes);
+  void* block = FARCALL_ORIGINAL(malloc)(nbytes);
   heap::allocated(block, nbytes);
   return block;
 }
 
 EXPORT void free(void* block) {
   heap::freed(block);
-  __libc_free(block);
+  FARCALL_ORIGINAL(free)(block);
 }
 
 EXPORT void* calloc(size_t count, size_t nbytes) {
-  void* block = __libc_calloc(count, nbytes);
+  void* block = FARCALL_ORIGINAL(calloc)(count, nbytes);
   heap::allocated_zeros(block, count * nbytes);
   return block;
 }
 
 EXPORT void* realloc(void* old, size_t nbytes) {
   heap::freed(old);
-  void* block = __libc_realloc(old, nbytes);
+  void* block = FARCALL_ORIGINAL(realloc)(old, nbytes);
   heap::allocated_zeros(block, nbytes);
   return block;
 }
 
 EXPORT void* memalign(size_t alignment, size_t nbytes) {
-  void* block = __libc_memalign(alignment, nbytes);
+  void* block = FARCALL_ORIGINAL(memalign)(alignment, nbytes);
   heap::allocated(block, nbytes);
   return block;
 }
@@ -65,7 +77,7 @@ EXPORT int posix_memalign(void** block, size_t alignment, size_t nbytes) {
 using Throw = void (*)(void*, std::type_info*, void (*)(void*));
 
 // The compiler has its own declaration of __cxa_throw, so this one needs another C++ name.
-EXPORT [[noreturn]] void farcall_throw(void* object, std::type_info* type,
+[[noreturn]] EXPORT void farcall_throw(void* object, std::type_info* type,
                                        void (*destroy)(void*)) __asm__("__cxa_throw");
 void farcall_throw(void* object, std::type_info* type, void (*destroy)(void*)) {
   static const auto next = reinterpret_cast<Throw>(dlsym(RTLD_NEXT, "__cxa_throw"));

@@ -31,6 +31,25 @@ bool is_trampoline(const Dl_info& info) {
   return file && std::strncmp(file, "/libc.so", 8) == 0 && !info.dli_sname;
 }
 
+bool is_own(const Dl_info& info) {
+  static const char* own = [] {
+    Dl_info found;
+    return dladdr(reinterpret_cast<const void*>(&foreign_stack), &found) ? found.dli_fname : "";
+  }();
+  return std::strcmp(info.dli_fname, own) == 0;
+}
+
+StackFrame frame_at(const char* address, const Dl_info& info) {
+  StackFrame frame;
+  copy_text(frame.library, info.dli_fname);
+  copy_text(frame.symbol, info.dli_sname);
+  frame.offset = static_cast<uint64_t>(address - static_cast<const char*>(info.dli_fbase));
+  frame.symbol_offset =
+      info.dli_saddr ? static_cast<uint64_t>(address - static_cast<const char*>(info.dli_saddr))
+                     : 0;
+  return frame;
+}
+
 std::string demangled(const char* symbol) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> plain(
@@ -56,10 +75,6 @@ void report_crash(int signal, siginfo_t* info, void*) {
 int foreign_stack(StackFrame* frames, int most) {
   void* addresses[64];
   const int count = backtrace(addresses, 64);
-  static const char* own = [] {
-    Dl_info info;
-    return dladdr(reinterpret_cast<const void*>(&foreign_stack), &info) ? info.dli_fname : "";
-  }();
   int num_frames = 0;
   bool is_interrupted = false;  // by a signal, at this address
   for (int i = 0; i < count && num_frames < most; ++i) {
@@ -69,7 +84,7 @@ int foreign_stack(StackFrame* frames, int most) {
     const auto* address = static_cast<const char*>(addresses[i]) - (is_interrupted ? 0 : 1);
     is_interrupted = false;
     if (dladdr(address, &info) == 0 || !info.dli_fname) continue;
-    if (std::strcmp(info.dli_fname, own) == 0) {
+    if (is_own(info)) {
       if (num_frames > 0) break;  // reached farcall, which called the handler
       continue;
     }
@@ -77,13 +92,21 @@ int foreign_stack(StackFrame* frames, int most) {
       is_interrupted = true;
       continue;
     }
-    StackFrame& frame = frames[num_frames++];
-    copy_text(frame.library, info.dli_fname);
-    copy_text(frame.symbol, info.dli_sname);
-    frame.offset = static_cast<uint64_t>(address - static_cast<const char*>(info.dli_fbase));
-    frame.symbol_offset =
-        info.dli_saddr ? static_cast<uint64_t>(address - static_cast<const char*>(info.dli_saddr))
-                       : 0;
+    frames[num_frames++] = frame_at(address, info);
+  }
+  return num_frames;
+}
+
+int foreign_stack_of(const void* const* addresses, int count, StackFrame* frames, int most) {
+  int num_frames = 0;
+  for (int i = 0; i < count && num_frames < most; ++i) {
+    Dl_info info;
+    if (dladdr(addresses[i], &info) == 0 || !info.dli_fname) continue;
+    if (!is_own(info)) {
+      frames[num_frames++] = frame_at(static_cast<const char*>(addresses[i]), info);
+    } else if (num_frames > 0) {
+      break;
+    }
   }
   return num_frames;
 }

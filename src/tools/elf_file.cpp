@@ -1,5 +1,6 @@
 #include "tools/elf_file.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 
 #include <algorithm>
@@ -79,7 +80,7 @@ class Reader {
     file.mentions_ffi =
         file.mentions_xla || mentions("FARCALL_FFI") || mentions("the call frame has ");
     if (mentions("__asan_init")) file.sanitizer = "address";
-    if (mentions("__tsan_init")) file.sanitizer = "thread";
+    if (mentions("__tsan_func_entry")) file.sanitizer = "thread";
     if (mentions("__msan_init")) file.sanitizer = "memory";
     return file;
   }
@@ -164,17 +165,21 @@ class Reader {
   std::string bytes_;
 };
 
+// Whether this command has the sanitizer too.
+bool is_in_process(const std::string& sanitizer) {
+#ifdef FARCALL_HAS_SANITIZER
+  return true;
+#else
+  return sanitizer == "address" && dlsym(RTLD_DEFAULT, "__asan_init");
+#endif
+}
+
 }  // namespace
 
 ElfFile read_elf(const std::string& path) { return Reader(path).read(); }
 
 std::string sanitizer_problem(const ElfFile& file) {
-#ifdef FARCALL_HAS_SANITIZER
-  constexpr bool kHasSanitizer = true;  // this command too
-#else
-  constexpr bool kHasSanitizer = false;
-#endif
-  if (kHasSanitizer || file.sanitizer.empty()) return "";
+  if (file.sanitizer.empty() || is_in_process(file.sanitizer)) return "";
   return fmt::format(
       "it was built with -fsanitize={0}, which takes over memory and signals as this command does. "
       "Build it without; or load it in a program of yours, with the sanitizer's runtime first: "

@@ -183,9 +183,8 @@ std::string how_it_ended(const ChildResult& result) {
   return fmt::format("ended the process with exit code {}", result.exit_code);
 }
 
-// Adds `remark` to the error of a library that does not load.
 void ask_library(const std::string& target, const Load& load, const InspectOptions& options,
-                 const std::string& remark, Json& report) {
+                 Json& report) {
   const double end = now_seconds() + options.timeout;
   size_t next = 0;
   while (true) {
@@ -208,7 +207,7 @@ void ask_library(const std::string& target, const Load& load, const InspectOptio
     if (is_done) return;
     if (begun.is_null())
       throw Failure(result.is_timed_out ? kTimeLimit : kCouldNotRun,
-                    fmt::format("{}: loading it {}{}.", target, how_it_ended(result), remark));
+                    fmt::format("{}: loading it {}.", target, how_it_ended(result)));
     report["skipped"].push_back(
         {{"symbol", begun["symbol"]}, {"why", fmt::format("asking it {}", how_it_ended(result))}});
     next = begun["begin"].get<size_t>() + 1;
@@ -273,12 +272,13 @@ Json inspect(const std::string& target, const InspectOptions& options) {
   Json report = {{"library", target}};
   if (!options.filter.empty()) report["filter"] = options.filter;
   Load load;
-  std::string remark;
   if (is_python_module(target)) {
     load = [&] { return module_candidates(target, options.filter); };
   } else {
     const ElfFile file = read_elf(target);
-    if (!file.sanitizer.empty()) remark = ": " + sanitizer_problem(file);
+    if (const std::string problem = sanitizer_problem(file); !problem.empty()) {
+      throw Failure(kCouldNotRun, fmt::format("{}: {}.", target, problem));
+    }
     report["machine"] = file.machine;
     load = [&target, candidates = candidates_in(file, options.filter)] {
       return load_candidates(target, candidates);
@@ -286,7 +286,7 @@ Json inspect(const std::string& target, const InspectOptions& options) {
   }
   report["handlers"] = Json::array();
   report["skipped"] = Json::array();
-  ask_library(target, load, options, remark, report);
+  ask_library(target, load, options, report);
   return report;
 }
 

@@ -112,10 +112,71 @@ def test_the_cpp_tests_of_findings_fail(tmp_path: Path) -> None:
     assert len(failed) == len(calls), shown
 
 
-def test_a_library_with_a_sanitizer_is_refused_with_a_way_out() -> None:
-    with_sanitizer = build(WRONG, "-fsanitize=address")
-    for command in ("check", "inspect"):
-        shown = run(command, f"{with_sanitizer}:leaks")
+def test_a_library_with_another_sanitizer_is_refused_with_a_way_out() -> None:
+    for command, flag in (("check", "thread"), ("inspect", "thread"), ("inspect", "address")):
+        shown = run(command, f"{build(WRONG, f'-fsanitize={flag}')}:leaks")
         assert shown.returncode == 3
-        assert "built with -fsanitize=address" in shown.stderr
-        assert "c++ -print-file-name=libasan.so" in shown.stderr
+        assert f"built with -fsanitize={flag}" in shown.stderr
+        assert f"c++ -print-file-name=lib{flag[0]}san.so" in shown.stderr
+
+
+IN_ITS_OWN_MEMORY = """
+#include <cstdlib>
+#include "farcall/ffi.h"
+namespace ffi = farcall::ffi;
+using In = ffi::Buffer<ffi::F32>;
+using Out = ffi::ResultBuffer<ffi::F32>;
+
+static ffi::Error Copy(In x, Out y, size_t past, bool reads, bool again) {
+  const size_t n = x.element_count();
+  auto* block = static_cast<float*>(std::malloc(4 * n));
+  volatile float* slack = block;
+  for (size_t i = 0; i < n; ++i) slack[i] = x.typed_data()[i];
+  if (n > 20 && reads) slack[0] = slack[n + past - 1];
+  if (n > 20 && !reads) slack[n + past - 1] = slack[0];
+  for (size_t i = 0; i < n; ++i) y->typed_data()[i] = x.typed_data()[i];
+  std::free(block);
+  if (n > 20 && again) slack[0] = 1;
+  return {};
+}
+static ffi::Error Heap(In x, Out y) { return Copy(x, y, 1, false, false); }
+static ffi::Error HeapRead(In x, Out y) { return Copy(x, y, 1, true, false); }
+static ffi::Error Freed(In x, Out y) { return Copy(x, y, 0, false, true); }
+static ffi::Error Fine(In x, Out y) { return Copy(x, y, 0, false, false); }
+static ffi::Error NextByte(In x, Out y) {  // in the same line of the cache as the last element
+  const size_t n = x.element_count();
+  if (n == 17) (void)*static_cast<const volatile float*>(x.typed_data() + n);
+  return Copy(x, y, 0, false, false);
+}
+FARCALL_DEFINE_HANDLER(heap, Heap);
+FARCALL_DEFINE_HANDLER(heap_read, HeapRead);
+FARCALL_DEFINE_HANDLER(freed, Freed);
+FARCALL_DEFINE_HANDLER(fine, Fine);
+FARCALL_DEFINE_HANDLER(next_byte, NextByte);
+"""
+
+
+@pytest.mark.parametrize(
+    ("symbol", "kind", "text"),
+    [
+        ("heap", "oob-write", "AddressSanitizer: heap-buffer-overflow, a write of 4 bytes"),
+        ("heap_read", "oob-read", "AddressSanitizer: heap-buffer-overflow, a read of 4 bytes"),
+        ("freed", "crash", "AddressSanitizer: heap-use-after-free, a write of 4 bytes"),
+        ("next_byte", "oob-read", "reads past the end of argument 0, at byte offset 68 of 68"),
+        ("fine", "", ""),
+    ],
+)
+def test_reports_of_the_address_sanitizer_are_findings(symbol: str, kind: str, text: str) -> None:
+    library = build(IN_ITS_OWN_MEMORY, "-fsanitize=address", "-g", "-w")
+    shown = run("check", f"{library}:{symbol}", "--json")
+    report = json.loads(shown.stdout)
+    if not kind:
+        assert (shown.returncode, report["verdict"]) == (0, "clean")
+        return
+    assert shown.returncode == 1
+    (finding,) = report["findings"]
+    assert finding["kind"] == kind
+    assert text in finding["message"]
+    assert any(
+        "Copy" in frame or "NextByte" in frame or symbol in frame for frame in finding["stack"]
+    ), finding["stack"]

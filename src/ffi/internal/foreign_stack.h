@@ -19,6 +19,9 @@ struct StackFrame {
 // library, up to the first one inside it. May be called in a signal handler after
 // prepare_foreign_stack(); as it is not async-signal-safe, an alarm should be set.
 int foreign_stack(StackFrame* frames, int most);
+// The same frames of a stack that is known already: `count` addresses inside the calls, innermost
+// first.
+int foreign_stack_of(const void* const* addresses, int count, StackFrame* frames, int most);
 // Loads what foreign_stack() needs.
 void prepare_foreign_stack();
 

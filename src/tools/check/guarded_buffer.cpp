@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/check/sanitizer.h"
 #include "tools/check/signals.h"
 #include "tools/failure.h"
 
@@ -47,6 +48,7 @@ GuardedBuffer::GuardedBuffer(BufferName name, size_t nbytes, size_t alignment, P
 }
 
 GuardedBuffer::~GuardedBuffer() {
+  allow_red_zones();
   signals::remove_region(reinterpret_cast<uintptr_t>(map_));
   munmap(map_, body_bytes_ + 2 * guard_bytes_);
 }
@@ -56,11 +58,20 @@ std::span<std::byte> GuardedBuffer::after() const { return {data_ + nbytes_, bod
 
 void GuardedBuffer::fill_red_zones(const Pattern& pattern) {
   zones_ = pattern;
+  allow_red_zones();
   fill(before(), pattern);
   fill(after(), pattern);
+  sanitizer::forbid(before());
+  sanitizer::forbid(after());
+}
+
+void GuardedBuffer::allow_red_zones() const {
+  sanitizer::allow(before());
+  sanitizer::allow(after());
 }
 
 std::optional<int64_t> GuardedBuffer::changed_byte() const {
+  allow_red_zones();
   std::vector<std::byte> wanted(std::max(before().size(), after().size()));
   fill(wanted, zones_);
   for (size_t i = 0; i < after().size(); ++i) {

@@ -46,6 +46,9 @@ class GuardedBuffer {
   void revoke();
 
  private:
+  // Code with AddressSanitizer may not access them, except for this class.
+  void allow_red_zones() const;
+
   std::span<std::byte> before() const;
   std::span<std::byte> after() const;
 

@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+
+#include "tools/check/sanitizer.h"
 
 namespace farcall::tools::signals {
 namespace {
@@ -43,6 +46,30 @@ uintptr_t stack_pointer([[maybe_unused]] const ucontext_t* context) {
 #endif
 }
 
+// The operand, or its guard, that the address is in.
+void find_region(Crash& crash) {
+  for (const Region& region : g_regions) {
+    if (region.begin == 0 || crash.address < region.begin || crash.address >= region.end) continue;
+    crash.has_region = true;
+    crash.name = region.name;
+    crash.offset = static_cast<int64_t>(crash.address - region.data);
+    crash.nbytes = region.nbytes;
+    return;
+  }
+}
+
+void on_report(const sanitizer::Report& report) {
+  Crash& crash = *g_crash;
+  crash.address = report.address;
+  crash.access = report.is_write ? Access::kWrite : Access::kRead;
+  crash.nbytes = report.nbytes;
+  std::snprintf(crash.sanitizer, sizeof(crash.sanitizer), "%s", report.description);
+  find_region(crash);
+  crash.is_set = true;
+  crash.num_frames = runtime::foreign_stack_of(report.calls, report.num_calls, crash.frames, 16);
+  _exit(99);
+}
+
 void on_signal(int number, siginfo_t* info, void* context_pointer) {
   const auto* context = static_cast<const ucontext_t*>(context_pointer);
   static std::atomic_flag is_first = ATOMIC_FLAG_INIT;
@@ -56,15 +83,7 @@ void on_signal(int number, siginfo_t* info, void* context_pointer) {
   if (number == SIGSEGV || number == SIGBUS) {
     crash.address = reinterpret_cast<uintptr_t>(info->si_addr);
     crash.access = access_of(context);
-    for (const Region& region : g_regions) {
-      if (region.begin == 0 || crash.address < region.begin || crash.address >= region.end)
-        continue;
-      crash.has_region = true;
-      crash.name = region.name;
-      crash.offset = static_cast<int64_t>(crash.address - region.data);
-      crash.nbytes = region.nbytes;
-      break;
-    }
+    find_region(crash);
     const uintptr_t stack = stack_pointer(context);
     crash.is_stack_overflow =
         !crash.has_region && crash.address + (1 << 16) > stack && crash.address < stack + (1 << 16);
@@ -112,6 +131,7 @@ void install(Crash* crash) {
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGTRAP}) {
     sigaction(number, &action, nullptr);
   }
+  sanitizer::set_handler(on_report);
   std::atexit(on_exit);
 }
 

@@ -22,6 +22,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tools/check/sanitizer.h"
 #include "tools/check/worker.h"
 #include "tools/child.h"
 #include "tools/elf_file.h"
@@ -318,6 +319,7 @@ class Supervisor {
                             .values = shared_->values};
     for (int i = 0; i < crash.num_frames; ++i) {
       const runtime::StackFrame& frame = crash.frames[i];
+      if (sanitizer::is_runtime(frame.library)) continue;
       finding.stack.push_back(frame_text(frame.library, frame.symbol, frame.offset));
     }
     if (shared_->last_call == 0) {
@@ -349,6 +351,13 @@ class Supervisor {
       finding.message = fmt::format("a call does not end within {:g} s", options_.call_timeout);
     } else if (crash.is_set && crash.has_region) {
       describe_access(crash, finding);
+    } else if (crash.is_set && *crash.sanitizer) {
+      const std::string_view what = crash.sanitizer;
+      const bool is_overflow = what.find("flow") != std::string_view::npos;
+      const bool is_write = crash.access == signals::Access::kWrite;
+      finding.kind = !is_overflow ? "crash" : is_write ? "oob-write" : "oob-read";
+      finding.message = fmt::format("AddressSanitizer: {}, {} of {} bytes", what,
+                                    is_write ? "a write" : "a read", crash.nbytes);
     } else if (crash.is_set && crash.is_exit) {
       finding.kind = "abort";
       finding.message = "the handler ends the process (exit)";
