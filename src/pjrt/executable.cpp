@@ -154,8 +154,9 @@ class PjrtExecutable final : public Executable {
  private:
   // Whether execution calls farcall.
   bool calls_host() const { return takes_run_ || !callbacks_.empty(); }
-  // On a CPU a program has finished when execution returns.
-  bool waits() const { return device_.client().is_cpu(); }
+  // On a CPU a program has finished when execution returns. Elsewhere too if handlers are called:
+  // they read no_data_, which this object owns.
+  bool waits() const { return device_.client().is_cpu() || !direct_.empty(); }
 
   stablehlo::LowerOptions lower_options() {
     stablehlo::LowerOptions options;
