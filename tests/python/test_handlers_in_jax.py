@@ -4,6 +4,7 @@ results and the same errors."""
 from __future__ import annotations
 
 import ctypes
+import gc
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -185,6 +186,8 @@ def test_an_executable_that_dies_frees_its_state(library: ctypes.CDLL) -> None:
 
 
 def test_clear_caches_frees_the_state_of_eager_calls(library: ctypes.CDLL) -> None:
+    jax.clear_caches()  # what earlier tests left would go at any time
+    gc.collect()
     alive = library.hosted_num_alive()
     spec = fc.ShapeDtypeStruct((), np.int64)
     for expected in (902, 903, 904):  # made anew, the call finds its program, and state, again
