@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import farcall as fc
+import jax
 import ml_dtypes
 import numpy as np
 import pytest
