@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -124,7 +125,9 @@ int run(const CheckArguments& options) {
     for (CheckSpec& spec : specs_of(options, target, options.how.timeout))
       specs.push_back(std::move(spec));
   }
-  for (const CheckSpec& spec : specs) get_sanitizer_for(spec.library);
+  std::set<std::string> libraries;
+  for (const CheckSpec& spec : specs) libraries.insert(spec.library);
+  for (const std::string& library : libraries) get_sanitizer_for(library);
   for (const CheckSpec& spec : specs) {
     if (spec.problem.empty()) tools::verify(spec);
   }

@@ -30,10 +30,7 @@ bool read(const FARCALL_FFI_Api& api, FARCALL_FFI_Error* (*function)(Args*), Arg
   args.struct_size = size;
   FARCALL_FFI_Error* error = function(&args);
   if (!error) return true;
-  FARCALL_FFI_Error_Destroy_Args destroy{};
-  destroy.struct_size = FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Error_Destroy_Args, error);
-  destroy.error = error;
-  api.Error_Destroy(&destroy);
+  destroy(api, error);
   return false;
 }
 

@@ -37,6 +37,13 @@ FARCALL_FFI_ByteSpan span_of(std::string_view text) { return {text.data(), text.
 
 }  // namespace
 
+void destroy(const FARCALL_FFI_Api& api, FARCALL_FFI_Error* error) {
+  FARCALL_FFI_Error_Destroy_Args args{};
+  args.struct_size = FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Error_Destroy_Args, error);
+  args.error = error;
+  api.Error_Destroy(&args);
+}
+
 const FARCALL_FFI_Api& Handlers::api() {
   if (api_) return *api_;
   seen_api = nullptr;
@@ -59,10 +66,7 @@ void Handlers::check(FARCALL_FFI_Error* error, std::string_view what) {
   details.error = error;
   api_->Error_GetDetails(&details);
   const std::string message = fmt::format("pjrt: the plugin refuses {}: {}", what, details.message);
-  FARCALL_FFI_Error_Destroy_Args destroy{};
-  destroy.struct_size = FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Error_Destroy_Args, error);
-  destroy.error = error;
-  api_->Error_Destroy(&destroy);
+  destroy(*api_, error);
   throw Error(ErrorCode::kFailedPrecondition, message);
 }
 

@@ -74,8 +74,6 @@ std::string joined(const char* name, const std::string& added, char separator) {
 
 }  // namespace
 
-bool is_present() { return dlsym(RTLD_DEFAULT, "__asan_set_error_report_callback") != nullptr; }
-
 bool is_runtime(std::string_view library) {
   return std::ranges::any_of(
       kRuntimes, [&](const char* name) { return library.find(name) != std::string_view::npos; });

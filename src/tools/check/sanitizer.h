@@ -10,9 +10,7 @@
 
 namespace farcall::tools::sanitizer {
 
-// Whether the runtime is in this process.
-bool is_present();
-// Whether this library is one.
+// Whether this library is a runtime.
 bool is_runtime(std::string_view library);
 
 // Starts this command again with the runtime of a library, and does not return. Returns why it
