@@ -21,6 +21,7 @@
 #include "float0.h"
 #include "interpreter_lock.h"
 #include "tangents.h"
+#include "text.h"
 
 namespace farcall::python {
 namespace {
@@ -278,11 +279,10 @@ void define(const std::string& target, nb::dict parts) {
   }
   definition.linear_in = groups_of(part("linear_in"));
   if (const nb::object method = part("vmap_method"); !method.is_none()) {
-    definition.vmap_method = to_option<std::string>(method, "define: vmap_method", "a string");
+    definition.vmap_method = to_name(method, "define: vmap_method");
   }
   if (const nb::object sharding = part("sharding"); !sharding.is_none()) {
-    definition.sharding =
-        ShardingRule(to_option<std::string>(sharding, "define: sharding", "a string"));
+    definition.sharding = ShardingRule(to_name(sharding, "define: sharding"));
   }
   define_target(target, std::move(definition));
 }

@@ -13,6 +13,7 @@
 #include <farcall/ffi/registry.h>
 
 #include "convert.h"
+#include "text.h"
 
 namespace farcall::python {
 namespace {
@@ -66,9 +67,9 @@ HandlerBundle to_bundle(const std::string& name, nb::handle fn) {
 void register_target(nb::handle name_object, nb::handle fn, nb::handle platform_object,
                      nb::handle api_version_object, nb::handle traits_object, bool is_isolated,
                      nb::handle timeout_object) {
-  const auto name = to_option<std::string>(name_object, "register_ffi_target: name", "a string");
+  const auto name = to_name(name_object, "register_ffi_target: name");
   const std::string who = fmt::format("register_ffi_target(\"{}\")", name);
-  const auto platform = to_option<std::string>(platform_object, who + ": platform", "a string");
+  const auto platform = to_name(platform_object, who + ": platform");
   const auto api_version = to_option<int>(api_version_object, who + ": api_version", "an integer");
   const auto traits = to_option<uint32_t>(traits_object, who + ": traits", "an integer");
   if (is_isolated) {
@@ -91,7 +92,7 @@ void register_target(nb::handle name_object, nb::handle fn, nb::handle platform_
 }
 
 void register_type(nb::handle name_object, nb::handle type_id, nb::handle type_info) {
-  const auto name = to_option<std::string>(name_object, "register_ffi_type: name", "a string");
+  const auto name = to_name(name_object, "register_ffi_type: name");
   const std::string who = fmt::format("register_ffi_type(\"{}\")", name);
   register_ffi_type(
       name, static_cast<FARCALL_FFI_TypeId*>(capsule_pointer(type_id, who + ": type_id")),

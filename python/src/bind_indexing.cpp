@@ -13,6 +13,7 @@
 
 #include "array_object.h"
 #include "convert.h"
+#include "text.h"
 
 namespace farcall::python {
 namespace {
@@ -21,8 +22,7 @@ namespace {
 std::optional<GatherScatterMode> to_mode(nb::handle mode, std::string_view function) {
   if (mode.is_none()) return std::nullopt;
   const nb::object name = nb::getattr(mode, "value", mode);
-  return with_error_prefix(
-      function, [&] { return parse_mode(to_option<std::string>(name, "mode", "a string")); });
+  return with_error_prefix(function, [&] { return parse_mode(to_name(name, "mode")); });
 }
 
 // ---- farcall.lax ----
@@ -196,7 +196,7 @@ numpy::TakeOptions take_options(nb::handle mode, nb::handle fill, std::string_vi
   numpy::TakeOptions options;
   if (!mode.is_none()) {
     const nb::object name = nb::getattr(mode, "value", mode);
-    options.mode = to_option<std::string>(name, fmt::format("{}: mode", function), "a string");
+    options.mode = to_name(name, fmt::format("{}: mode", function));
   }
   if (!fill.is_none()) options.fill_value = argument(fill, function, "fill_value");
   return options;

@@ -6,6 +6,7 @@
 
 #include "array_object.h"
 #include "convert.h"
+#include "text.h"
 
 namespace farcall::python {
 namespace {
@@ -78,7 +79,7 @@ double Argument<double>::from(nb::handle object, ArgumentPlace place) {
 }
 
 std::string Argument<std::string>::from(nb::handle object, ArgumentPlace place) {
-  return to_option<std::string>(object, place_of(place), "a string");
+  return to_name(object, place_of(place));
 }
 
 ListedArray Argument<ListedArray>::from(nb::handle object, ArgumentPlace place) {

@@ -30,6 +30,7 @@
 #include "call.h"
 #include "convert.h"
 #include "errors.h"
+#include "text.h"
 
 namespace farcall::python {
 namespace {
@@ -293,7 +294,7 @@ void parse_options(Parsed& parsed, const nb::args& given, std::index_sequence<i.
 
 nb::object make_ffi_call(nb::object target_name, nb::object result_shape_dtypes,
                          const nb::args& options) {
-  auto target = to_option<std::string>(target_name, "ffi_call: target_name", "a string");
+  auto target = to_name(target_name, "ffi_call: target_name");
   Parsed parsed;
   try {
     parse_results(result_shape_dtypes, parsed);

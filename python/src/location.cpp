@@ -3,7 +3,10 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <farcall/trace/interpreter.h>
@@ -25,6 +28,14 @@ const std::string& package_folder() {
 // The names of the open scopes on this thread, each followed by a slash.
 thread_local std::vector<std::string> scopes;
 
+// A str of the interpreter; null if it has no UTF-8 form.
+std::string_view utf8(PyObject* text) {
+  Py_ssize_t size = 0;
+  const char* bytes = PyUnicode_AsUTF8AndSize(text, &size);
+  if (!bytes) PyErr_Clear();
+  return {bytes, bytes ? static_cast<size_t>(size) : 0};
+}
+
 // Returns use(frame, code, level) for the user's frame, or `otherwise` if there is none.
 template <class T, class Use>
 T with_user_frame(T otherwise, const Use& use) {
@@ -34,25 +45,30 @@ T with_user_frame(T otherwise, const Use& use) {
     const nb::object owner = nb::steal(reinterpret_cast<PyObject*>(frame));
     const nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
     auto* const raw = reinterpret_cast<PyCodeObject*>(code.ptr());
-    const char* file = PyUnicode_AsUTF8(raw->co_filename);
-    if (!file) PyErr_Clear();
-    if (file && std::string_view(file).find(package_folder()) != 0) return use(frame, raw, level);
+    const std::string_view file = utf8(raw->co_filename);
+    if (file.data() && !file.starts_with(package_folder())) return use(frame, raw, level);
     frame = PyFrame_GetBack(frame);
   }
   return otherwise;
 }
 
+// One line often makes several equations, which share its location.
 SourceLocationPtr locate() {
+  thread_local SourceLocationPtr last;
   if (!Py_IsInitialized() || !PyGILState_Check()) return nullptr;
-  return with_user_frame(SourceLocationPtr(),
-                         [](PyFrameObject* frame, PyCodeObject* code, int) -> SourceLocationPtr {
-                           auto where = std::make_shared<SourceLocation>();
-                           where->file = PyUnicode_AsUTF8(code->co_filename);
-                           where->line = PyFrame_GetLineNumber(frame);
-                           for (const std::string& scope : scopes) where->function += scope;
-                           where->function += display(code->co_name);
-                           return where;
-                         });
+  return with_user_frame(
+      SourceLocationPtr(), [](PyFrameObject* frame, PyCodeObject* code, int) -> SourceLocationPtr {
+        const std::string_view file = utf8(code->co_filename), name = utf8(code->co_name);
+        const int line = PyFrame_GetLineNumber(frame);
+        std::string function;
+        for (const std::string& scope : scopes) function += scope;
+        function += name.data() ? std::string(name) : display(code->co_name);
+        if (!last || last->line != line || last->file != file || last->function != function) {
+          last = std::make_shared<const SourceLocation>(
+              SourceLocation{std::string(file), line, std::move(function)});
+        }
+        return last;
+      });
 }
 
 }  // namespace

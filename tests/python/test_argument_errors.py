@@ -180,6 +180,10 @@ def test_surrogates_in_names_and_keys() -> None:
         fc.ffi.ffi_call("target", fc.ShapeDtypeStruct((), "float32"))(a=name)
     with pytest.raises(ValueError, match=r"the name of an attribute must be text"):
         fc.ffi.ffi_call("target", fc.ShapeDtypeStruct((), "float32"))(**{name: 1})
+    with pytest.raises(ValueError, match=r"ffi_call: target_name must be text that UTF-8 can"):
+        fc.ffi.ffi_call(name, fc.ShapeDtypeStruct((), "float32"))
+    with pytest.raises(ValueError, match=r"take: mode must be text that UTF-8 can encode"):
+        fnp.take(X, 0, mode=name)
     with pytest.raises(ValueError, match=r"must be text that UTF-8 can encode"):
         fc.lax.psum(X, name)
     leaves, structure = fc.tree.flatten({name: 1})

@@ -37,6 +37,8 @@ class FARCALL_API ArrayNode {
   ShapeDtype type() const { return type_; }
   // Host memory, which programs of every device accept. Null for traced and for placed arrays.
   const Storage* storage() const { return storage_.load(std::memory_order_relaxed); }
+  // The id of the interpreter that made a traced array; 0 for others.
+  virtual uint64_t interpreter() const { return 0; }
   // Null unless this is a PlacedNode that has memory.
   virtual const PlacedNode* placed() const { return nullptr; }
   // The values in host memory if they are known: for a concrete array, and for a traced array that

@@ -57,7 +57,7 @@ class FARCALL_API TracedNode : public ArrayNode {
  public:
   TracedNode(ShapeDtype type, const Interpreter& interpreter)
       : ArrayNode(type), interpreter_(interpreter.id()) {}
-  uint64_t interpreter() const { return interpreter_; }
+  uint64_t interpreter() const override { return interpreter_; }
 
  private:
   uint64_t interpreter_;

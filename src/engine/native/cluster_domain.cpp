@@ -202,10 +202,11 @@ Role role_of(const Program& program, const Equation& equation) {
   if (primitive.kind == PrimitiveKind::kView) return Role::kView;
   if (primitive.name == "broadcast_in_dim") return Role::kBroadcast;
   if (primitive.name == "iota") return out.size() == 1 ? Role::kNone : Role::kCount;
-  if (inputs.size() == 1 && is_cheap_move(equation, inputs[0], out)) return Role::kMove;
-  if (const Role role = role_of_reduction(program, equation); role != Role::kNone) return role;
   const ElementwiseFactory describe = find_elementwise(primitive.name);
-  if (!describe) return Role::kNone;
+  if (!describe) {
+    const bool is_move = inputs.size() == 1 && is_cheap_move(equation, inputs[0], out);
+    return is_move ? Role::kMove : role_of_reduction(program, equation);
+  }
   const ElementwiseSpec spec = describe(inputs, {&out, 1}, equation.params.get());
   if (spec.conversion && spec.conversion->is_copy()) return Role::kView;
   return spec.is_valid() ? Role::kOperation : Role::kNone;
@@ -247,7 +248,7 @@ std::optional<Extent> extent_in(const Program& program, const Equation& equation
   return found;
 }
 
-std::vector<std::optional<Extent>> extents_of_cluster(const Program& body, Domain& domain) {
+ClusterLayout layout_of_cluster(const Program& body) {
   class Inside final : public Extents {
    public:
     explicit Inside(size_t num_variables) : found(num_variables) {}
@@ -255,18 +256,23 @@ std::vector<std::optional<Extent>> extents_of_cluster(const Program& body, Domai
 
     std::vector<std::optional<Extent>> found;
   };
+  ClusterLayout layout;
+  layout.roles.reserve(body.equations.size());
+  for (const Equation& equation : body.equations) layout.roles.push_back(role_of(body, equation));
   // The second pass knows all rows and columns of the domain.
   Inside inside(0);
   for (int i = 0; i < 2; ++i) {
     inside = Inside(body.variable_types.size());
-    domain.reduces_columns = false;
-    for (const Equation& equation : body.equations) {
-      const auto extent = extent_in(body, equation, role_of(body, equation), inside, domain);
+    layout.domain.reduces_columns = false;
+    for (size_t j = 0; j < body.equations.size(); ++j) {
+      const Equation& equation = body.equations[j];
+      const auto extent = extent_in(body, equation, layout.roles[j], inside, layout.domain);
       FARCALL_ASSERT(extent.has_value());
       inside.found[equation.outputs[0]] = extent;
     }
   }
-  return std::move(inside.found);
+  layout.extents = std::move(inside.found);
+  return layout;
 }
 
 std::string misfit(const Program& program, const Equation& equation, Role role,

@@ -52,9 +52,12 @@ class Extents {
 std::optional<Extent> extent_in(const Program& program, const Equation& equation, Role role,
                                 const Extents& extents, Domain& domain);
 
-// The extents of all variables of a cluster's body; no value for its inputs. Sets `domain` to that
-// of the cluster.
-std::vector<std::optional<Extent>> extents_of_cluster(const Program& body, Domain& domain);
+struct ClusterLayout {
+  Domain domain;
+  std::vector<Role> roles;                     // by equation
+  std::vector<std::optional<Extent>> extents;  // by variable; no value for inputs
+};
+ClusterLayout layout_of_cluster(const Program& body);
 
 // The reason why an equation does not fit, for reports.
 std::string misfit(const Program& program, const Equation& equation, Role role,

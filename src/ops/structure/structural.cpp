@@ -74,7 +74,10 @@ std::vector<ShapeDtype> slice_rule(std::span<const ShapeDtype> inputs, const Par
   Shape shape;
   for (size_t i = 0; i < x.rank(); ++i) {
     const int64_t start = p.start_indices[i], limit = p.limit_indices[i], stride = p.strides[i];
-    if (start < 0 || limit < start || limit > x.shape()[i] || stride < 1) {
+    if (stride < 1) {
+      type_error(fmt::format("the stride of dimension {} must be 1 or more, got {}", i, stride));
+    }
+    if (start < 0 || limit < start || limit > x.shape()[i]) {
       type_error(fmt::format("[{}:{}:{}] does not lie in dimension {} of {}", start, limit, stride,
                              i, x.to_string()));
     }

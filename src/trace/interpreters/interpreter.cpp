@@ -26,9 +26,7 @@ Interpreter::Interpreter(Interpreter* parent) : id_(next_id()), parent_(parent) 
 Interpreter::~Interpreter() = default;
 
 bool Interpreter::owns(const Array& array) const {
-  if (array.node().storage()) return false;
-  const auto* traced = dynamic_cast<const TracedNode*>(&array.node());
-  return traced && traced->interpreter() == id_;
+  return array.node().interpreter() == id_;
 }
 
 Interpreter& current_interpreter() { return current ? *current : evaluator(); }

@@ -129,7 +129,7 @@ TEST(HostileText, SizesDoNotWrap) {
               HasSubstr("makes dimension 0 of f32[2] too large"));
   EXPECT_THAT(refusal("{ lambda ; a:f32[4]. let b:f32[4] = slice[start_indices=(0,) "
                       "limit_indices=(4,) strides=(-2147483648,)] a in (b,) }"),
-              HasSubstr("does not lie in dimension 0"));
+              HasSubstr("the stride of dimension 0 must be 1 or more, got -2147483648"));
 }
 
 TEST(HostileText, CostsDoNotWrap) {

@@ -1,5 +1,5 @@
-#include <algorithm>
-#include <vector>
+#include <string_view>
+#include <unordered_map>
 
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/meshes/collectives.h"
@@ -9,9 +9,11 @@
 namespace farcall::native {
 namespace {
 
-std::vector<KernelRow> sorted_rows() {
+using KernelRows = std::unordered_map<std::string_view, const KernelRow*>;
+
+KernelRows all_rows() {
   choose_instruction_set();
-  std::vector<KernelRow> rows;
+  KernelRows rows;
   for (const auto family :
        {basic_unary_rows(), math_rows(),          binary_rows(),      compare_rows(),
         convert_rows(),     select_rows(),        ternary_rows(),     structural_rows(),
@@ -19,19 +21,19 @@ std::vector<KernelRow> sorted_rows() {
         sort_rows(),        indexing_rows(),      scatter_rows(),     convolution_rows(),
         fft_rows(),         reduce_window_rows(), random_rows(),      cluster_rows(),
         collective_rows(),  top_k_rows()}) {
-    rows.insert(rows.end(), family.begin(), family.end());
+    for (const KernelRow& row : family) {
+      const bool is_new = rows.emplace(row.primitive, &row).second;
+      FARCALL_ASSERT(is_new);
+    }
   }
-  std::ranges::sort(rows, {}, &KernelRow::primitive);
-  const auto twice = std::ranges::adjacent_find(rows, {}, &KernelRow::primitive);
-  FARCALL_ASSERT(twice == rows.end());
   return rows;
 }
 
 const KernelRow* find_row(std::string_view primitive) {
   // Never destroyed: threads may compile until the process ends.
-  static const auto* rows = new std::vector<KernelRow>(sorted_rows());
-  const auto row = std::ranges::lower_bound(*rows, primitive, {}, &KernelRow::primitive);
-  return row != rows->end() && row->primitive == primitive ? &*row : nullptr;
+  static const auto* rows = new KernelRows(all_rows());
+  const auto found = rows->find(primitive);
+  return found != rows->end() ? found->second : nullptr;
 }
 
 }  // namespace

@@ -31,13 +31,13 @@ using Draft = TileDraft;
 
 class ClusterPlanner {
  public:
-  explicit ClusterPlanner(const Program& body) : body_(body), found_(body.variable_types.size()) {}
+  explicit ClusterPlanner(const Program& body)
+      : body_(body), layout_(layout_of_cluster(body)), found_(body.variable_types.size()) {}
 
   // Returns null if a reduction has no kernel.
   std::shared_ptr<const ClusterPlan> run() {
-    extents_ = extents_of_cluster(body_, domain_);
     for (uint32_t i = 0; i < body_.inputs.size(); ++i) input_number_[body_.inputs[i]] = i;
-    for (const Equation& equation : body_.equations) add(equation);
+    for (size_t i = 0; i < body_.equations.size(); ++i) add(body_.equations[i], layout_.roles[i]);
     for (size_t i = 0; i < body_.outputs.size(); ++i) add_output(i);
     drop_unread_steps();
     choose_tiles();
@@ -51,7 +51,7 @@ class ClusterPlanner {
   }
 
  private:
-  Extent extent_of(uint32_t variable) const { return *extents_[variable]; }
+  Extent extent_of(uint32_t variable) const { return *layout_.extents[variable]; }
 
   // ---- registers
 
@@ -91,7 +91,7 @@ class ClusterPlanner {
       return add_constant(literal.bytes.data(),
                           static_cast<uint32_t>(byte_width(literal.type.dtype())));
     }
-    if (extents_[atom.index]) return found_[atom.index];
+    if (layout_.extents[atom.index]) return found_[atom.index];
     const auto [found, is_new] = from_outside_.try_emplace({atom.index, extent}, 0);
     if (is_new) {
       found->second = add_base({input_number_.at(atom.index), extent, width_of(atom.index)});
@@ -146,10 +146,9 @@ class ClusterPlanner {
 
   // ---- equations
 
-  void add(const Equation& equation) {
+  void add(const Equation& equation, Role role) {
     const uint32_t output = equation.outputs[0];
     const Extent extent = extent_of(output);
-    const Role role = role_of(body_, equation);
     if (role == Role::kColumnReduction) return add_column_reduction(equation);
     if (role == Role::kMove || role == Role::kCount) {
       found_[output] = role == Role::kMove ? add_move(equation) : add_count(equation);
@@ -157,7 +156,7 @@ class ClusterPlanner {
     }
     const auto outside = [&](Atom atom) {
       if (role == Role::kBroadcast) return extent;
-      return extent_outside(body_.type_of(atom), domain_);
+      return extent_outside(body_.type_of(atom), layout_.domain);
     };
     std::vector<size_t> inputs;
     for (const Atom atom : equation.inputs) inputs.push_back(operand(atom, outside(atom)));
@@ -186,9 +185,9 @@ class ClusterPlanner {
     reduced_ = {
         .rows = repeated(found, Extent::kFull), .dtype = dtype, .result = equation.outputs[0]};
     const DType to = body_.variable_types[equation.outputs[0]].dtype();
-    plan_->column_reduction = {
-        .kernel = {equation.primitive->name, from, to, domain_.rows(), domain_.columns},
-        .width = static_cast<uint32_t>(byte_width(dtype))};
+    plan_->column_reduction = {.kernel = {equation.primitive->name, from, to, layout_.domain.rows(),
+                                          layout_.domain.columns},
+                               .width = static_cast<uint32_t>(byte_width(dtype))};
   }
 
   // Dense elements are read from the operand directly.
@@ -267,7 +266,7 @@ class ClusterPlanner {
     const int64_t size = body_.variable_types[variable].size();
     const size_t from = found_[variable];
     const Extent held = registers_[from].extent;
-    Extent extent = size == domain_.size ? Extent::kFull : Extent::kRow;
+    Extent extent = size == layout_.domain.size ? Extent::kFull : Extent::kRow;
     if (size == 1) extent = held == Extent::kRow ? Extent::kRow : Extent::kScalar;
     const size_t to =
         add_base({static_cast<uint32_t>(body_.inputs.size() + number), extent, width_of(variable)});
@@ -343,14 +342,14 @@ class ClusterPlanner {
   }
 
   void choose_tiles() {
-    if (domain_.size == 1) return;
+    if (layout_.domain.size == 1) return;
     int64_t tile = std::clamp(kTileBytes / bytes_per_element(), kMinTile, kMaxTile) / 64 * 64;
-    tile = std::min(tile, domain_.size);
-    plan_->columns = domain_.columns == 0 ? domain_.size : domain_.columns;
-    plan_->rows = domain_.size / plan_->columns;
+    tile = std::min(tile, layout_.domain.size);
+    plan_->columns = layout_.domain.columns == 0 ? layout_.domain.size : layout_.domain.columns;
+    plan_->rows = layout_.domain.size / plan_->columns;
     if (plan_->column_reduction) {
       choose_tiles_of_columns(tile);
-    } else if (plan_->columns <= tile || domain_.has_reduction) {
+    } else if (plan_->columns <= tile || layout_.domain.has_reduction) {
       plan_->tile_rows = std::clamp<int64_t>(tile / plan_->columns, 1, plan_->rows);
       plan_->tile_columns = plan_->columns;
     } else {
@@ -564,10 +563,9 @@ class ClusterPlanner {
   }
 
   const Program& body_;
+  const ClusterLayout layout_;
   std::shared_ptr<ClusterPlan> plan_ = std::make_shared<ClusterPlan>();
-  Domain domain_;
-  std::vector<std::optional<Extent>> extents_;  // by variable
-  std::vector<size_t> found_;                   // register, by variable
+  std::vector<size_t> found_;  // register, by variable
   std::map<uint32_t, uint32_t> input_number_;
   std::vector<Register> registers_;
   std::vector<Draft> drafts_;
