@@ -123,7 +123,7 @@ nb::tuple linearized(const ProgramObject& program, const std::vector<bool>& vari
 // of all linear inputs.
 ProgramObject transposed(const ProgramObject& program, const std::vector<bool>& is_linear,
                          const std::vector<bool>& has_cotangent) {
-  return object_of(transpose_program(program, is_linear, has_cotangent, /*all=*/true).program);
+  return object_of(transpose_program(program, is_linear, has_cotangent, is_linear).program);
 }
 
 // An axis of -1 marks an unbatched input. All outputs are batched along dimension 0.

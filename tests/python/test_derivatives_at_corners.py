@@ -121,3 +121,17 @@ def test_the_smallest_exponent_has_a_derivative():
     slope = fc.grad(lambda x: fc.lax.integer_pow(x, least))
     assert float(slope(1.0)) == float(least)
     assert float(slope(-1.0)) == -float(least)
+
+
+def test_what_no_branch_uses_adds_no_nan_to_a_gradient() -> None:
+    # The derivative of atan2 at the origin is NaN, and one branch reads nothing at all.
+    def chosen(number: int) -> Any:
+        def f(x: Any, y: Any) -> Any:
+            angle = fnp.arctan2(x, x)
+            branches = (lambda angle, y: y, lambda angle, y: 0 * fnp.ones_like(y))
+            return fc.lax.switch(number, branches, angle, y)
+
+        return fc.grad(f, (0, 1))(0.0, 2.0)
+
+    assert [float(slope) for slope in chosen(0)] == [0.0, 1.0]
+    assert [float(slope) for slope in chosen(1)] == [0.0, 0.0]

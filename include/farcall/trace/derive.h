@@ -45,7 +45,7 @@ FARCALL_API ProgramSplit split_program(const ProgramPtr& program,
 
 // The transpose of a program that is linear in some inputs. Inputs: the inputs that are not linear,
 // then the cotangents of the outputs that have one. Outputs: the cotangents of the linear inputs
-// that have one; with `all`, of all linear inputs, zeros included.
+// that have one, or a zero where `wanted`, which is empty or has a flag for each input.
 struct ProgramTranspose {
   ProgramPtr program;
   std::vector<bool> has_cotangent;  // by input
@@ -53,7 +53,7 @@ struct ProgramTranspose {
 FARCALL_API ProgramTranspose transpose_program(const ProgramPtr& program,
                                                const std::vector<bool>& is_linear,
                                                const std::vector<bool>& has_cotangent,
-                                               bool all = false);
+                                               const std::vector<bool>& wanted = {});
 
 // The items of `items` whose flag is `wanted`.
 template <class T>

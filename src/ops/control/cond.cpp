@@ -271,11 +271,17 @@ std::vector<Array> cond_transpose(const TransposeCall& call) {
   for (const ProgramPtr& branch : branches) {
     derived.push_back(transpose_program(branch, is_linear, has_cotangent));
   }
-  const bool are_alike = std::ranges::all_of(derived, [&](const ProgramTranspose& branch) {
-    return branch.has_cotangent == derived[0].has_cotangent;
-  });
-  for (size_t i = 0; !are_alike && i < branches.size(); ++i) {
-    derived[i] = transpose_program(branches[i], is_linear, has_cotangent, /*all=*/true);
+  // The operands with a cotangent in some branch have one in all. Others keep none: a zero array
+  // would become NaN where the operand's own derivative is infinite.
+  std::vector<bool> has_some(is_linear.size(), false);
+  for (const ProgramTranspose& branch : derived) {
+    for (size_t i = 0; i < has_some.size(); ++i) {
+      has_some[i] = has_some[i] || branch.has_cotangent[i];
+    }
+  }
+  for (size_t i = 0; i < branches.size(); ++i) {
+    if (derived[i].has_cotangent == has_some) continue;
+    derived[i] = transpose_program(branches[i], is_linear, has_cotangent, has_some);
   }
   std::vector<Array> operands{call.inputs[0]};
   append<Array>(operands, select(call.inputs.subspan(1), is_linear, false));

@@ -382,7 +382,7 @@ std::vector<Array> custom_linear_solve(const FlatFunction& matvec, std::span<con
     const std::vector<bool> is_linear =
         std::vector<bool>(forward.captured.size(), false) + std::vector<bool>(types.size(), true);
     recordings.push_back({transpose_program(forward.program, is_linear,
-                                            std::vector<bool>(types.size(), true), /*all=*/true)
+                                            std::vector<bool>(types.size(), true), is_linear)
                               .program,
                           forward.captured});
     recordings.push_back(

@@ -142,11 +142,12 @@ ProgramSplit split_program(const ProgramPtr& program, const std::vector<bool>& i
 }
 
 ProgramTranspose transpose_program(const ProgramPtr& program, const std::vector<bool>& is_linear,
-                                   const std::vector<bool>& has_cotangent, bool all) {
+                                   const std::vector<bool>& has_cotangent,
+                                   const std::vector<bool>& wanted) {
   std::vector<int64_t> key;
   append(key, is_linear);
   append(key, has_cotangent);
-  key.push_back(all);
+  append(key, wanted);
   return program->derived.find_or_make<ProgramTranspose>("transpose", std::move(key), [&] {
     const std::vector<ShapeDtype> types = program->input_types();
     std::vector<ShapeDtype> inputs = select<ShapeDtype>(types, is_linear, false);
@@ -165,7 +166,7 @@ ProgramTranspose transpose_program(const ProgramPtr& program, const std::vector<
                         scatter_arrays(has_cotangent, arrays.subspan(num_known)));
           std::vector<Array> cotangents;
           for (size_t i = 0; i < found.size(); ++i) {
-            if (all && is_linear[i]) found[i] = instantiate(found[i], types[i]);
+            if (!wanted.empty() && wanted[i]) found[i] = instantiate(found[i], types[i]);
             result.has_cotangent.push_back(!found[i].is_null());
             if (!found[i].is_null()) cotangents.push_back(found[i]);
           }
