@@ -41,7 +41,7 @@ void run_tiles(int64_t count, int64_t num_threads, void (*work)(const void*, Til
   Tiles::Shared shared;
   num_threads = std::min(num_threads, count);
   if (num_threads <= 1) {
-    Tiles tiles(shared, count, /*is_caller=*/true);
+    Tiles tiles(shared, count, /*is_caller=*/true, /*is_alone=*/true);
     return work(data, tiles);
   }
   const std::thread::id caller = std::this_thread::get_id();
@@ -50,7 +50,7 @@ void run_tiles(int64_t count, int64_t num_threads, void (*work)(const void*, Til
   shared.next.store(0, std::memory_order_release);
   const auto take_part = [&](int64_t) {
     const bool is_caller = std::this_thread::get_id() == caller;
-    Tiles tiles(shared, count, is_caller);
+    Tiles tiles(shared, count, is_caller, /*is_alone=*/false);
     try {
       work(data, tiles);
     } catch (...) {

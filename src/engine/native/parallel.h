@@ -14,7 +14,12 @@ class Tiles {
   // Returns false if there are no more tiles to work on.
   bool next(int64_t& tile) {
     if (!go_on()) return false;
-    tile = shared_.next.fetch_add(1, std::memory_order_acq_rel);
+    if (is_alone_) {
+      tile = shared_.next.load(std::memory_order_relaxed);
+      shared_.next.store(tile + 1, std::memory_order_relaxed);
+    } else {
+      tile = shared_.next.fetch_add(1, std::memory_order_acq_rel);
+    }
     return tile < count_;
   }
 
@@ -37,8 +42,8 @@ class Tiles {
     std::atomic<bool> is_stopped{false};
   };
 
-  Tiles(Shared& shared, int64_t count, bool is_caller)
-      : shared_(shared), count_(count), is_caller_(is_caller) {}
+  Tiles(Shared& shared, int64_t count, bool is_caller, bool is_alone)
+      : shared_(shared), count_(count), is_caller_(is_caller), is_alone_(is_alone) {}
   bool go_on() {
     if (!is_caller_) return !shared_.is_stopped.load(std::memory_order_relaxed);
     if (cost_ >= kPolledCost) [[unlikely]]
@@ -51,7 +56,7 @@ class Tiles {
 
   Shared& shared_;
   int64_t count_, cost_ = 0;
-  bool is_caller_;
+  bool is_caller_, is_alone_;  // on the calling thread; on no other one
 };
 
 // The least number of operations for which waking another thread pays.

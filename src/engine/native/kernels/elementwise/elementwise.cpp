@@ -141,11 +141,17 @@ void run_conversion(const KernelCall& call) {
 }
 
 template <class T>
+void fill_piece(T* target, T value, int64_t count) {
+  std::fill_n(target, count, value);
+}
+
+template <class T>
 void fill_as(void* target, const void* element, int64_t size) {
+  static const auto fill = best_loop<fill_piece<T>>();
   T value;
   std::memcpy(&value, element, sizeof(T));
   in_pieces(size, [&](int64_t first, int64_t count) {
-    std::fill_n(static_cast<T*>(target) + first, count, value);
+    fill(static_cast<T*>(target) + first, value, count);
   });
 }
 
