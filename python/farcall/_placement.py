@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -315,7 +316,20 @@ def _install() -> None:
 
     def addressable_data(self: Array, index: int) -> Array:
         """The elements on a device, given by its index among this process's devices of the mesh."""
-        return addressable_shards(self)[index].data
+        shards = addressable_shards(self)
+        try:
+            number = operator.index(index)
+        except TypeError:
+            raise TypeError(
+                f"addressable_data: index must be an integer, got {index!r} of type "
+                f"{type(index).__name__}"
+            ) from None
+        if not -len(shards) <= number < len(shards):
+            raise IndexError(
+                f"addressable_data: index {number} is out of range for an array on "
+                f"{len(shards)} of this process's devices"
+            )
+        return shards[number].data
 
     def delete(self: Array) -> None:
         """Frees the memory. Using the values afterwards raises RuntimeError."""

@@ -125,6 +125,10 @@ def test_arrays_tell_where_they_lie() -> None:
     assert (shard.index, shard.replica_id) == (wanted.index, wanted.replica_id)
     np.testing.assert_array_equal(shard.data, X)
     np.testing.assert_array_equal(ours.addressable_data(0), X)
+    with pytest.raises(TypeError, match=r"addressable_data: index must be an integer, got slice"):
+        ours.addressable_data(slice(0, 1))  # type: ignore[arg-type]
+    with pytest.raises(IndexError, match=r"index 1 is out of range for an array on 1 of this"):
+        ours.addressable_data(1)
     for name in ("is_fully_addressable", "is_fully_replicated", "committed", "platform"):
         assert getattr(ours, name) == (
             theirs.platform() if name == "platform" else getattr(theirs, name)

@@ -22,19 +22,28 @@ double sum(const float* x, int64_t size, double zero) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> narrow;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
-  hn::Vec<decltype(d)> sums[kSums / kLanes];
+  constexpr int64_t kVectors = kSums / kLanes;
+  hn::Vec<decltype(d)> sums[kVectors];
   for (auto& each : sums) each = hn::Set(d, zero);
   int64_t i = 0;
   for (; i + kSums <= size; i += kSums) {
 #pragma GCC unroll 64
-    for (int64_t v = 0; v < kSums / kLanes; ++v) {
+    for (int64_t v = 0; v < kVectors; ++v) {
       sums[v] = hn::Add(sums[v], hn::PromoteTo(d, hn::LoadU(narrow, x + i + v * kLanes)));
     }
   }
   HWY_ALIGN double all[kSums];
-  for (int64_t v = 0; v < kSums / kLanes; ++v) hn::Store(sums[v], d, all + v * kLanes);
-  for (int64_t p = i; p < size; ++p) all[p - i] += static_cast<double>(x[p]);
-  for (int64_t half = kSums / 2; half > 0; half /= 2) {
+  if (i < size) {
+    for (int64_t v = 0; v < kVectors; ++v) hn::Store(sums[v], d, all + v * kLanes);
+    for (int64_t p = i; p < size; ++p) all[p - i] += static_cast<double>(x[p]);
+    for (int64_t v = 0; v < kVectors; ++v) sums[v] = hn::Load(d, all + v * kLanes);
+  }
+  // The second half of the sums is added to the first, until one is left.
+  for (int64_t half = kVectors / 2; half > 0; half /= 2) {
+    for (int64_t v = 0; v < half; ++v) sums[v] = hn::Add(sums[v], sums[v + half]);
+  }
+  hn::Store(sums[0], d, all);
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
     for (int64_t p = 0; p < half; ++p) all[p] += all[p + half];
   }
   return all[0];
