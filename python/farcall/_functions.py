@@ -26,11 +26,13 @@ def name_of(function: Callable[..., Any]) -> str:
 
 def update_wrapper(wrapper: Wrapper, wrapped: Callable[..., Any]) -> Wrapper:
     """Like ``functools.update_wrapper``, but skips attributes that Python does not accept."""
-    for name in functools.WRAPPER_ASSIGNMENTS:
-        with contextlib.suppress(AttributeError, TypeError):
-            setattr(wrapper, name, getattr(wrapped, name))
-    functools.update_wrapper(wrapper, wrapped, assigned=())
-    return wrapper
+    try:
+        return functools.update_wrapper(wrapper, wrapped)
+    except (AttributeError, TypeError):
+        for name in functools.WRAPPER_ASSIGNMENTS:
+            with contextlib.suppress(AttributeError, TypeError):
+                setattr(wrapper, name, getattr(wrapped, name))
+        return functools.update_wrapper(wrapper, wrapped, assigned=())
 
 
 def wraps(wrapped: Callable[..., Any]) -> Callable[[Wrapper], Wrapper]:
@@ -107,6 +109,8 @@ def arguments_by_both(
     Raises:
       ValueError: for an argument that the function does not have.
     """
+    if numbers is None and names is None:
+        return [], []
     all_numbers = [int(n) for n in as_tuple(numbers)]
     all_names = [str(n) for n in as_tuple(names)]
     if not all_numbers and not all_names:

@@ -119,15 +119,16 @@ def jit(
     runs_on = _device_of_options(device, backend, where)
     statics = arguments_by_both(fun, where, "static", static_argnums, static_argnames)
     donated = arguments_by_both(fun, where, "donate", donate_argnums, donate_argnames)
-    both = sorted({*statics[1]} & {*donated[1]}) or sorted({*statics[0]} & {*donated[0]})
+    both = {*statics[1]} & {*donated[1]} or {*statics[0]} & {*donated[0]}
     if both:
-        raise ValueError(f"{where}: {both} are static and donated; a constant has no memory to use")
-    run = fun
+        raise ValueError(
+            f"{where}: {sorted(both)} are static and donated; a constant has no memory to use"
+        )
+    run, around = fun, None
     if in_shardings is not None or out_shardings is not None:
         run = _with_checked_shardings(fun, where, statics, in_shardings, out_shardings)
-    around = None
-    if _are_spread(in_shardings) or _are_spread(out_shardings):
-        around = _placed_around(where, statics[0], in_shardings, out_shardings)
+        if _are_spread(in_shardings) or _are_spread(out_shardings):
+            around = _placed_around(where, statics[0], in_shardings, out_shardings)
     jitted = _core.make_jit(run, name, *statics, *donated, inline, runs_on, around)
     update_wrapper(jitted, fun)
     jitted._options = {
@@ -144,6 +145,8 @@ def jit(
 
 
 def _device_of_options(device: Any, backend: str | None, where: str) -> Device | None:
+    if device is None and backend is None:
+        return None
     found = None if backend is None else devices_of(backend, where)
     sharding = check_sharding(device, None, f"{where}: device")
     if sharding is None:

@@ -1,6 +1,8 @@
 #include "engine/native/cluster_domain.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
@@ -195,8 +197,11 @@ Role role_of(const Program& program, const Equation& equation) {
     return !type.is_token() && !is_key(type.dtype()) && type.size() > 0;
   };
   const ShapeDtype out = program.variable_types[equation.outputs[0]];
-  std::vector<ShapeDtype> inputs;
-  for (const Atom atom : equation.inputs) inputs.push_back(program.type_of(atom));
+  if (equation.inputs.size() > kMaxElementwiseInputs) return Role::kNone;
+  std::array<ShapeDtype, kMaxElementwiseInputs> types;
+  for (size_t i = 0; i < equation.inputs.size(); ++i)
+    types[i] = program.type_of(equation.inputs[i]);
+  const std::span<const ShapeDtype> inputs(types.data(), equation.inputs.size());
   if (!is_ordinary(out) || !std::ranges::all_of(inputs, is_ordinary)) return Role::kNone;
   const Primitive& primitive = *equation.primitive;
   if (primitive.kind == PrimitiveKind::kView) return Role::kView;

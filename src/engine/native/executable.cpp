@@ -154,7 +154,11 @@ class NativeExecutable final : public Executable {
     state.options.run_id = state.run_id_base + ++state.num_runs;
     const Profiling profiling(*this, state);
     state.lease_arenas();
-    const Binding binding(*plan_, state, options);
+    if (is_default(options) && !plan_->has_execution_stages) [[likely]] {
+      set_memory();
+      return state.run();
+    }
+    const Binding binding(state, options);
     set_memory();
     if (plan_->has_execution_stages) {
       state.for_each_invocation([](Invocation& invocation) { invocation.prepare(); });
@@ -284,14 +288,18 @@ class NativeExecutable final : public Executable {
     return count;
   }
 
+  static bool is_default(const ExecutionOptions& options) {
+    return options.run_id == 0 && options.device_ordinal == 0 && !options.thread_pool &&
+           !options.stream && options.user_data.empty() && !options.custom_options &&
+           !options.extensions;
+  }
+
   // Passes options to the calls of one execution. The state's default options are bound
   // permanently; other options, and the states that the execution stages create, live as long as
   // this object.
   class Binding {
    public:
-    Binding(const Plan& plan, State& state, const ExecutionOptions& options) {
-      if (is_default(options) && !plan.has_execution_stages) return;
-      state_ = &state;
+    Binding(State& state, const ExecutionOptions& options) : state_(state) {
       if (is_default(options)) return;
       given_ = options;
       given_->keeper = &state;
@@ -300,20 +308,13 @@ class NativeExecutable final : public Executable {
       state.for_each_invocation([&](Invocation& invocation) { invocation.begin(*given_); });
     }
     ~Binding() {
-      if (!state_) return;
-      state_->for_each_invocation(
-          [&](Invocation& invocation) { invocation.begin(state_->options); });
+      state_.for_each_invocation([&](Invocation& invocation) { invocation.begin(state_.options); });
     }
     Binding(const Binding&) = delete;
     Binding& operator=(const Binding&) = delete;
 
    private:
-    static bool is_default(const ExecutionOptions& options) {
-      return options.run_id == 0 && options.device_ordinal == 0 && !options.thread_pool &&
-             !options.stream && options.user_data.empty() && !options.custom_options &&
-             !options.extensions;
-    }
-    State* state_ = nullptr;
+    State& state_;
     std::optional<ExecutionOptions> given_;
   };
 

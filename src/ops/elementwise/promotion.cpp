@@ -231,7 +231,8 @@ PromotedDType promote_to_inexact(std::span<const ShapeDtype> types) {
 Array convert(const Array& x, PromotedDType to) {
   // A strongly typed scalar of this dtype already holds the exact value.
   const bool is_there = x.dtype() == to.dtype && !x.type().weak_type();
-  if (const auto* scalar = dynamic_cast<const ScalarNode*>(&x.node()); scalar && !is_there) {
+  const auto* scalar = is_there ? nullptr : dynamic_cast<const ScalarNode*>(&x.node());
+  if (scalar) {
     if (Array exact = from_number(scalar->number(), to); !exact.is_null()) return exact;
   }
   return lax::convert_element_type(x, to.dtype, to.weak_type);

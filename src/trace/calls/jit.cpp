@@ -306,7 +306,13 @@ std::vector<Array> run_as_spread(const Executable& executable, std::span<const A
 
 std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
                        const ExecutionOptions& options, bool is_committed) {
-  return run_as_spread(executable, inputs, options, is_committed, find_spread(executable, inputs));
+  if (first_sharding(inputs)) [[unlikely]] {
+    return run_as_spread(executable, inputs, options, is_committed,
+                         find_spread(executable, inputs));
+  }
+  std::vector<Array> results = execute_anywhere(executable, inputs, options, is_committed);
+  if (checks_results()) check_results(executable.program(), inputs, results);
+  return results;
 }
 
 std::vector<Array> run_donating(const Executable& executable, std::span<const Array> inputs,

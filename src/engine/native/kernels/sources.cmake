@@ -2,6 +2,7 @@
 set(FARCALL_NATIVE_KERNELS
   clusters/cluster.cpp
   clusters/cluster_plan.cpp
+  clusters/cluster_steps.cpp
   clusters/tile_load.cpp
   elementwise/basic_unary.cpp
   elementwise/binary.cpp

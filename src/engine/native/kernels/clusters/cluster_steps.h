@@ -1,13 +1,16 @@
-// Data of the planner before memory is assigned: steps on registers.
+// The steps of a cluster on registers, before tiles are chosen and memory is assigned.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <farcall/core/storage.h>
+#include <farcall/program/program.h>
 
 #include "engine/native/kernels/clusters/cluster.h"
 #include "engine/native/kernels/elementwise/elementwise.h"
@@ -84,5 +87,27 @@ struct TileDraft {
   TilePhase phase = TilePhase::kPerTile;
   bool is_left_out = false;
 };
+
+struct ClusterSteps {
+  Domain domain;
+  uint32_t num_inputs = 0;
+  std::vector<TileRegister> registers;
+  std::vector<TileDraft> drafts;
+  TileConstants constants;
+  struct Reduction {
+    std::string_view primitive;
+    DType from, to;
+  };
+  std::vector<Reduction> reductions;  // of rows
+  // What the steps refer to: bases, conversions, views, iotas, and the reduction of columns.
+  ClusterPlan plan;
+};
+
+ClusterSteps steps_of_cluster(const Program& body);
+
+// The register whose memory this one has.
+size_t owner(std::span<const TileRegister> registers, size_t number);
+// Sets `last_read` of all registers.
+void find_last_reads(ClusterSteps& steps);
 
 }  // namespace farcall::native

@@ -112,7 +112,8 @@ struct None {};
 template <MathFunction function, class Others = None>
 ElementwiseSpec make_math(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype>,
                           const Params*) {
-  return elementwise(with_math_loops(unary_loops<Others>(), function), inputs[0].dtype());
+  static const LoopTable loops = with_math_loops(unary_loops<Others>(), function);
+  return elementwise(loops, inputs[0].dtype());
 }
 
 constexpr KernelRow kRows[] = {

@@ -1,0 +1,335 @@
+// Turns the equations of a cluster into steps on registers.
+#include "engine/native/kernels/clusters/cluster_steps.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <farcall/core/error.h>
+#include <farcall/primitives/structural.h>
+
+#include "engine/native/kernels/movement/rows.h"
+#include "engine/native/kernels/movement/stream.h"
+#include "engine/native/kernels/vector/narrow.h"
+
+namespace farcall::native {
+namespace {
+
+using Kind = TileStep::Kind;
+using Register = TileRegister;
+using Draft = TileDraft;
+
+class Steps {
+ public:
+  explicit Steps(const Program& body)
+      : body_(body), layout_(layout_of_cluster(body)), found_(body.variable_types.size()) {}
+
+  ClusterSteps run() {
+    for (uint32_t i = 0; i < body_.inputs.size(); ++i) input_number_[body_.inputs[i]] = i;
+    for (size_t i = 0; i < body_.equations.size(); ++i) add(body_.equations[i], layout_.roles[i]);
+    for (size_t i = 0; i < body_.outputs.size(); ++i) add_output(i);
+    drop_unread_steps();
+    made_.domain = layout_.domain;
+    made_.num_inputs = static_cast<uint32_t>(body_.inputs.size());
+    return std::move(made_);
+  }
+
+ private:
+  Extent extent_of(uint32_t variable) const { return *layout_.extents[variable]; }
+
+  // ---- registers
+
+  size_t add_register(Register made) {
+    made_.registers.push_back(made);
+    return made_.registers.size() - 1;
+  }
+  size_t add_base(ClusterPlan::Base base) {
+    made_.plan.bases.push_back(base);
+    return add_register({.home = Register::Home::kBase,
+                         .index = static_cast<uint32_t>(made_.plan.bases.size() - 1),
+                         .extent = base.extent,
+                         .width = base.width});
+  }
+  size_t add_constant(const void* element, uint32_t width) {
+    return add_register({.home = Register::Home::kConstant,
+                         .index = made_.constants.add(element, width),
+                         .extent = Extent::kScalar,
+                         .width = width});
+  }
+  size_t add_step(Draft draft, Extent extent, uint32_t width) {
+    draft.output = add_register({.extent = extent, .width = width, .made_by = made_.drafts.size()});
+    made_.drafts.push_back(std::move(draft));
+    return made_.drafts.back().output;
+  }
+  // Adds a step that writes to this register.
+  void add_step_to(Draft draft, size_t output) {
+    draft.output = output;
+    made_.registers[output].made_by = made_.drafts.size();
+    made_.drafts.push_back(std::move(draft));
+  }
+
+  // The register of an operand, in its stored dtype. `extent` is that of an operand from outside.
+  size_t operand(Atom atom, Extent extent) {
+    if (!atom.is_variable()) {
+      const Literal& literal = body_.literals[atom.index];
+      return add_constant(literal.bytes.data(),
+                          static_cast<uint32_t>(byte_width(literal.type.dtype())));
+    }
+    if (layout_.extents[atom.index]) return found_[atom.index];
+    const auto [found, is_new] = from_outside_.try_emplace({atom.index, extent}, 0);
+    if (is_new) {
+      found->second = add_base({input_number_.at(atom.index), extent, width_of(atom.index)});
+    }
+    return found->second;
+  }
+
+  size_t converted(size_t from, const Conversion& conversion, DType to) {
+    if (conversion.is_copy()) return from;
+    const auto [found, is_new] = converted_.try_emplace({from, to}, 0);
+    if (!is_new) return found->second;
+    const auto width = static_cast<uint32_t>(conversion.target_width);
+    size_t made;
+    if (made_.registers[from].home == Register::Home::kConstant) {
+      alignas(16) std::byte element[kMaxComputeWidth];
+      conversion.run(made_.constants.element(made_.registers[from].index).data(), element, 1);
+      made = add_constant(element, width);
+    } else if (const auto stored = stored_.find(from);
+               stored != stored_.end() && stored->second.wide_dtype == to) {
+      // Rounds the wide value where it was computed, instead of storing and loading it.
+      made = add_step(conversion_step(stored->second.wide, rounding_to(stored->second.dtype)),
+                      made_.registers[from].extent, width);
+    } else {
+      made = add_step(conversion_step(from, conversion), made_.registers[from].extent, width);
+    }
+    return converted_[{from, to}] = made;
+  }
+
+  Draft conversion_step(size_t from, const Conversion& conversion) {
+    made_.plan.conversions.push_back(conversion);
+    return {.kind = Kind::kConvert,
+            .inputs = {from},
+            .index = static_cast<uint32_t>(made_.plan.conversions.size() - 1)};
+  }
+
+  // The kind of step that repeats a value of this extent.
+  Kind repetition(Extent from) const {
+    return from == Extent::kScalar ? Kind::kFill
+           : from == Extent::kRow  ? Kind::kRepeatRows
+                                   : Kind::kRepeatColumns;
+  }
+  size_t repeated(size_t from, Extent to) {
+    const Register source = made_.registers[from];
+    // Constants are stored once for each element of a tile.
+    if (source.extent == to || source.home == Register::Home::kConstant) return from;
+    const auto [found, is_new] = repeated_.try_emplace({from, to}, 0);
+    if (!is_new) return found->second;
+    const size_t made =
+        add_step({.kind = repetition(source.extent), .inputs = {from}}, to, source.width);
+    return repeated_[{from, to}] = made;
+  }
+
+  // ---- equations
+
+  void add(const Equation& equation, Role role) {
+    const uint32_t output = equation.outputs[0];
+    const Extent extent = extent_of(output);
+    if (role == Role::kColumnReduction) return add_column_reduction(equation);
+    if (role == Role::kMove || role == Role::kCount) {
+      found_[output] = role == Role::kMove ? add_move(equation) : add_count(equation);
+      return;
+    }
+    const auto outside = [&](Atom atom) {
+      if (role == Role::kBroadcast) return extent;
+      return extent_outside(body_.type_of(atom), layout_.domain);
+    };
+    std::vector<size_t> inputs;
+    for (const Atom atom : equation.inputs) inputs.push_back(operand(atom, outside(atom)));
+    size_t& result = found_[output];
+    if (role == Role::kView || role == Role::kBroadcast) {
+      result = inputs[0];
+    } else if (role == Role::kReduction) {
+      const DType dtype = reduced_dtype(equation), from = body_.type_of(equation.inputs[0]).dtype();
+      const size_t reduced = converted(inputs[0], make_conversion(from, dtype), dtype);
+      made_.reductions.push_back(
+          {equation.primitive->name, dtype, body_.variable_types[output].dtype()});
+      const Draft draft = {.kind = Kind::kReduce,
+                           .inputs = {repeated(reduced, Extent::kFull)},
+                           .index = static_cast<uint32_t>(made_.reductions.size() - 1)};
+      result = add_step(draft, extent, width_of(output));
+    } else {
+      result = add_operation(equation, extent, std::move(inputs));
+    }
+  }
+
+  // The reduction requests the rows while it runs, and writes its output itself.
+  void add_column_reduction(const Equation& equation) {
+    FARCALL_ASSERT(std::ranges::count(body_.outputs, Atom::variable(equation.outputs[0])) == 1);
+    const DType from = body_.type_of(equation.inputs[0]).dtype(), dtype = compute_dtype(from);
+    const size_t found =
+        converted(found_[equation.inputs[0].index], make_conversion(from, dtype), dtype);
+    reduced_ = {
+        .rows = repeated(found, Extent::kFull), .dtype = dtype, .result = equation.outputs[0]};
+    const DType to = body_.variable_types[equation.outputs[0]].dtype();
+    made_.plan.column_reduction = {.kernel = {equation.primitive->name, from, to,
+                                              layout_.domain.rows(), layout_.domain.columns},
+                                   .width = static_cast<uint32_t>(byte_width(dtype))};
+  }
+
+  // Dense elements are read from the operand directly.
+  size_t add_move(const Equation& equation) {
+    const uint32_t output = equation.outputs[0], operand = equation.inputs[0].index;
+    const ShapeDtype type = body_.variable_types[output];
+    const ElementSource source = *element_source(
+        equation.primitive->name, body_.variable_types[operand], type, equation.params.get());
+    const StridedView view(type, source);
+    const uint32_t width = width_of(output);
+    const size_t base = add_base({.operand = input_number_.at(operand),
+                                  .extent = view.is_dense() ? extent_of(output) : Extent::kScalar,
+                                  .width = width,
+                                  .offset = source.offset * width,
+                                  .is_part = true});
+    if (view.is_dense()) return base;
+    made_.plan.views.push_back(view);
+    const auto index = static_cast<uint32_t>(made_.plan.views.size() - 1);
+    return add_step({.kind = Kind::kLoad, .inputs = {base}, .index = index}, Extent::kFull, width);
+  }
+
+  size_t add_count(const Equation& equation) {
+    const uint32_t output = equation.outputs[0];
+    const auto& params = params_as<IotaParams>(equation.params.get());
+    made_.plan.countings.emplace_back(body_.variable_types[output], params.dimension);
+    const auto index = static_cast<uint32_t>(made_.plan.countings.size() - 1);
+    return add_step({.kind = Kind::kCount, .index = index}, Extent::kFull, width_of(output));
+  }
+
+  uint32_t width_of(uint32_t variable) const {
+    return static_cast<uint32_t>(byte_width(body_.variable_types[variable].dtype()));
+  }
+
+  size_t add_operation(const Equation& equation, Extent extent, std::vector<size_t> inputs) {
+    const uint32_t output = equation.outputs[0];
+    const ShapeDtype type = body_.variable_types[output];
+    std::vector<ShapeDtype> types;
+    for (const Atom atom : equation.inputs) types.push_back(body_.type_of(atom));
+    const ElementwiseSpec spec =
+        find_elementwise(equation.primitive->name)(types, {&type, 1}, equation.params.get());
+    if (spec.conversion) {
+      const size_t from = repeated(inputs[0], extent);
+      return add_step(conversion_step(from, *spec.conversion), extent, width_of(output));
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Conversion load = make_conversion(types[i].dtype(), spec.loads[i]);
+      inputs[i] = repeated(converted(inputs[i], load, spec.loads[i]), extent);
+    }
+    const Draft draft = {Kind::kLoop, std::move(inputs), 0, spec.loop.loop, spec.extra};
+    const Conversion store = make_conversion(spec.loop.result, type.dtype());
+    const size_t made =
+        add_step(draft, extent, static_cast<uint32_t>(byte_width(spec.loop.result)));
+    if (store.is_copy()) return made;
+    const size_t result = add_step(conversion_step(made, store), extent, width_of(output));
+    if (is_narrow_float(type.dtype())) stored_[result] = {made, spec.loop.result, type.dtype()};
+    return result;
+  }
+
+  // Removes, for example, conversions to a narrow dtype that are read only in the wide one.
+  void drop_unread_steps() {
+    find_last_reads(made_);
+    std::vector<Draft> kept;
+    for (Draft& draft : made_.drafts) {
+      Register& made = made_.registers[draft.output];
+      const bool is_read = made.home == Register::Home::kBase || made.last_read != kNoStep;
+      made.made_by = is_read ? kept.size() : kNoStep;
+      if (is_read) kept.push_back(std::move(draft));
+    }
+    made_.drafts = std::move(kept);
+  }
+
+  // Results are computed in their memory, or copied there last.
+  void add_output(size_t number) {
+    const uint32_t variable = body_.outputs[number].index;
+    if (made_.plan.column_reduction && reduced_.result == variable) return add_reduced_rows(number);
+    const int64_t size = body_.variable_types[variable].size();
+    const size_t from = found_[variable];
+    const Extent held = made_.registers[from].extent;
+    Extent extent = size == layout_.domain.size ? Extent::kFull : Extent::kRow;
+    if (size == 1) extent = held == Extent::kRow ? Extent::kRow : Extent::kScalar;
+    const size_t to =
+        add_base({static_cast<uint32_t>(body_.inputs.size() + number), extent, width_of(variable)});
+    Register& source = made_.registers[from];
+    const bool is_large = size * width_of(variable) >= kStreamedBytes;
+    if (is_large && source.home == Register::Home::kScratch && held == extent) {
+      made_.plan.streams = true;
+      add_step_to({.kind = Kind::kStream, .inputs = {from}}, to);
+    } else if (source.home == Register::Home::kScratch && held == extent) {
+      source.home = Register::Home::kBase;
+      source.index = made_.registers[to].index;
+    } else if (held == extent || source.home == Register::Home::kConstant) {
+      const DType dtype = body_.variable_types[variable].dtype();
+      add_step_to(conversion_step(from, make_conversion(dtype, dtype)), to);
+    } else {
+      add_step_to({.kind = repetition(held), .inputs = {from}}, to);
+    }
+  }
+
+  void add_reduced_rows(size_t output) {
+    ClusterPlan::ColumnReduction& reduction = *made_.plan.column_reduction;
+    reduction.output = static_cast<uint32_t>(body_.inputs.size() + output);
+    const size_t to = add_base({ClusterPlan::kReducedRows, Extent::kFull, reduction.width});
+    Register& rows = made_.registers[reduced_.rows];
+    if (rows.home == Register::Home::kScratch) {
+      rows.home = Register::Home::kBase;
+      rows.index = made_.registers[to].index;
+    } else {
+      const Conversion copy = make_conversion(reduced_.dtype, reduced_.dtype);
+      add_step_to(conversion_step(reduced_.rows, copy), to);
+    }
+  }
+
+  // 16-bit floats are widened once for all readers.
+  DType reduced_dtype(const Equation& equation) const {
+    const DType dtype = body_.type_of(equation.inputs[0]).dtype();
+    const bool is_half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+    return is_half ? DType::kFloat32 : dtype;
+  }
+
+  const Program& body_;
+  const ClusterLayout layout_;
+  ClusterSteps made_;
+  std::vector<size_t> found_;  // register, by variable
+  std::map<uint32_t, uint32_t> input_number_;
+  std::map<std::pair<uint32_t, Extent>, size_t> from_outside_;
+  std::map<std::pair<size_t, DType>, size_t> converted_;
+  std::map<std::pair<size_t, Extent>, size_t> repeated_;
+  // For each register of narrow floats: the wide value that was rounded.
+  struct Stored {
+    size_t wide;
+    DType wide_dtype, dtype;
+  };
+  std::map<size_t, Stored> stored_;
+  struct Reduced {    // for the column reduction
+    size_t rows = 0;  // register
+    DType dtype = DType::kInvalid;
+    uint32_t result = 0;  // variable
+  } reduced_;
+};
+
+}  // namespace
+
+size_t owner(std::span<const TileRegister> registers, size_t number) {
+  while (registers[number].same_as) number = *registers[number].same_as;
+  return number;
+}
+
+void find_last_reads(ClusterSteps& steps) {
+  for (Register& each : steps.registers) each.last_read = kNoStep;
+  for (size_t i = 0; i < steps.drafts.size(); ++i) {
+    for (const size_t input : steps.drafts[i].inputs) {
+      steps.registers[owner(steps.registers, input)].last_read = i;
+    }
+  }
+}
+
+ClusterSteps steps_of_cluster(const Program& body) { return Steps(body).run(); }
+
+}  // namespace farcall::native
