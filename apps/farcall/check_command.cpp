@@ -92,18 +92,18 @@ std::vector<Result> run_jobs(const std::vector<CheckSpec>& specs, const CheckArg
   return results;
 }
 
-// A library with AddressSanitizer needs its runtime in this process from the start.
+// A library with a sanitizer needs its runtime in this process from the start.
 void get_sanitizer_for(const std::string& library) {
   if (!std::filesystem::is_regular_file(library) || library.ends_with(".toml")) return;
   const tools::ElfFile file = tools::read_elf(library);
   const std::string problem = tools::sanitizer_problem(file);
   if (problem.empty()) return;
-  if (file.sanitizer != "address") {
+  if (!tools::sanitizer::can_preload(file.sanitizer)) {
     throw Failure(tools::kCouldNotRun, fmt::format("{}: {}.", library, problem));
   }
   throw Failure(tools::kCouldNotRun,
-                fmt::format("{}: it was built with -fsanitize=address, and {}.", library,
-                            tools::sanitizer::restart_for(library)));
+                fmt::format("{}: it was built with -fsanitize={}, and {}.", library, file.sanitizer,
+                            tools::sanitizer::restart_for(library, file.sanitizer)));
 }
 
 int run(const CheckArguments& options) {

@@ -1,6 +1,5 @@
 #include "tools/elf_file.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/check/sanitizer.h"
 #include "tools/failure.h"
 
 namespace farcall::tools {
@@ -166,11 +166,11 @@ class Reader {
 };
 
 // Whether this command has the sanitizer too.
-bool is_in_process(const std::string& sanitizer) {
+bool is_in_process([[maybe_unused]] const std::string& name) {
 #ifdef FARCALL_HAS_SANITIZER
   return true;
 #else
-  return sanitizer == "address" && dlsym(RTLD_DEFAULT, "__asan_init");
+  return sanitizer::is_loaded(name);
 #endif
 }
 
@@ -180,6 +180,12 @@ ElfFile read_elf(const std::string& path) { return Reader(path).read(); }
 
 std::string sanitizer_problem(const ElfFile& file) {
   if (file.sanitizer.empty() || is_in_process(file.sanitizer)) return "";
+  if (file.sanitizer == "memory") {
+    return "it was built with -fsanitize=memory, which works only in programs that are built with "
+           "it "
+           "as a whole. Build the handler without; uninitialised reads are found by filling memory "
+           "in several ways";
+  }
   return fmt::format(
       "it was built with -fsanitize={0}, which takes over memory and signals as this command does. "
       "Build it without; or load it in a program of yours, with the sanitizer's runtime first: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -113,7 +114,7 @@ def test_the_cpp_tests_of_findings_fail(tmp_path: Path) -> None:
 
 
 def test_a_library_with_another_sanitizer_is_refused_with_a_way_out() -> None:
-    for command, flag in (("check", "thread"), ("inspect", "thread"), ("inspect", "address")):
+    for command, flag in (("inspect", "thread"), ("inspect", "address")):
         shown = run(command, f"{build(WRONG, f'-fsanitize={flag}')}:leaks")
         assert shown.returncode == 3
         assert f"built with -fsanitize={flag}" in shown.stderr
@@ -180,3 +181,111 @@ def test_reports_of_the_address_sanitizer_are_findings(symbol: str, kind: str, t
     assert any(
         "Copy" in frame or "NextByte" in frame or symbol in frame for frame in finding["stack"]
     ), finding["stack"]
+
+
+WITH_THREADS = """
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include "farcall/ffi.h"
+namespace ffi = farcall::ffi;
+using In = ffi::Buffer<ffi::F32>;
+using Out = ffi::ResultBuffer<ffi::F32>;
+
+static void copy(In x, Out y) {
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i];
+}
+// The results are right however the calls interleave: only the sanitizer can tell.
+static long num_calls, last_size;
+static ffi::Error Counted(In x, Out y) {
+  ++num_calls;
+  copy(x, y);
+  return {};
+}
+static std::mutex mutex;
+static ffi::Error Locked(In x, Out y) {
+  const std::lock_guard lock(mutex);
+  last_size = static_cast<long>(x.element_count());
+  copy(x, y);
+  return {};
+}
+static ffi::Error OnItsOwnThread(In x, Out y) {
+  long seen = 0;
+  std::thread other([&] { seen = 1; copy(x, y); });
+  if (x.element_count() > 20) seen = 2;
+  other.join();
+  return {};
+}
+static ffi::Error Joined(In x, Out y) {
+  long seen = 0;
+  std::thread other([&] { seen = 1; copy(x, y); });
+  other.join();
+  seen += 1;
+  return {};
+}
+static std::atomic<long> total;
+static ffi::Error InThePool(In x, Out y, ffi::ThreadPool pool) {
+  std::atomic<int> left{2};
+  long parts[2] = {};
+  for (int i = 0; i < 2; ++i) pool.Schedule([&, i] { parts[i] = i + 1; --left; });
+  while (left != 0) std::this_thread::yield();
+  total += parts[0] + parts[1];
+  copy(x, y);
+  return {};
+}
+FARCALL_DEFINE_HANDLER(counted, Counted);
+FARCALL_DEFINE_HANDLER(locked, Locked);
+FARCALL_DEFINE_HANDLER(on_its_own_thread, OnItsOwnThread);
+FARCALL_DEFINE_HANDLER(joined, Joined);
+FARCALL_DEFINE_HANDLER(in_the_pool, InThePool);
+"""
+
+
+@pytest.mark.parametrize(
+    ("symbol", "is_race"),
+    [
+        ("counted", True),
+        ("locked", False),
+        ("on_its_own_thread", True),
+        ("joined", False),
+        ("in_the_pool", False),
+    ],
+)
+def test_reports_of_the_thread_sanitizer_are_races(symbol: str, is_race: bool) -> None:
+    library = build(WITH_THREADS, "-fsanitize=thread", "-g", "-w")
+    shown = run("check", f"{library}:{symbol}", "--json")
+    report = json.loads(shown.stdout)
+    if not is_race:
+        assert (shown.returncode, report["verdict"]) == (0, "clean"), shown.stdout
+        return
+    assert shown.returncode == 1
+    assert {finding["kind"] for finding in report["findings"]} == {"race"}, shown.stdout
+    finding = report["findings"][0]
+    assert "ThreadSanitizer: data race" in finding["message"]
+    assert finding["stack"]
+
+
+def built_by_clang(source: str, flag: str, folder: Path) -> Path:
+    compiler = shutil.which("clang++")
+    if not compiler:
+        pytest.skip("clang++ is not installed")
+    file, library = folder / "handlers.cpp", folder / "handlers.so"
+    file.write_text(source)
+    flags = ["-std=c++17", "-w", "-fPIC", "-shared", flag, "-I", fc.ffi.include_dir()]
+    subprocess.run([compiler, *flags, file, "-o", library], check=True)
+    return library
+
+
+def test_a_library_with_the_memory_sanitizer_is_refused(tmp_path: Path) -> None:
+    library = built_by_clang(WITH_THREADS, "-fsanitize=memory", tmp_path)
+    shown = run("check", f"{library}:locked")
+    assert shown.returncode == 3
+    assert "works only in programs that are built with it as a whole" in shown.stderr
+
+
+def test_a_thread_sanitizer_that_cannot_be_preloaded_is_told(tmp_path: Path) -> None:
+    library = built_by_clang(WITH_THREADS, "-fsanitize=thread", tmp_path)
+    shown = run("check", f"{library}:locked")
+    if shown.returncode != 0:  # newer versions of Clang have a runtime that can be preloaded
+        assert shown.returncode == 3
+        assert "build the handler with GCC: g++ -fsanitize=thread" in shown.stderr

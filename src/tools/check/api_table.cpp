@@ -10,6 +10,7 @@
 #include <farcall/ffi/stage.h>
 
 #include "tools/check/guarded_buffer.h"
+#include "tools/check/sanitizer.h"
 
 namespace farcall::tools {
 namespace {
@@ -87,9 +88,40 @@ FARCALL_FFI_Error* free_block(FARCALL_FFI_DeviceMemory_Free_Args* args) {
   return original_api()->DeviceMemory_Free(args);
 }
 
+struct Task {
+  FARCALL_FFI_Task* function;
+  void* data;
+};
+
+void run_task(void* data) {
+  const std::unique_ptr<Task> task(static_cast<Task*>(data));
+  sanitizer::receive(task.get());
+  task->function(task->data);
+}
+
 FARCALL_FFI_Error* schedule(FARCALL_FFI_ThreadPool_Schedule_Args* args) {
   g_tasks.fetch_add(1, std::memory_order_relaxed);
-  return original_api()->ThreadPool_Schedule(args);
+  if (!args || !args->task || !sanitizer::is_loaded("thread")) {
+    return original_api()->ThreadPool_Schedule(args);
+  }
+  auto task = std::make_unique<Task>(Task{args->task, args->data});
+  sanitizer::send(task.get());
+  FARCALL_FFI_ThreadPool_Schedule_Args changed = *args;
+  changed.task = run_task;
+  changed.data = task.get();
+  FARCALL_FFI_Error* const error = original_api()->ThreadPool_Schedule(&changed);
+  if (!error) task.release();  // run_task deletes it
+  return error;
+}
+
+FARCALL_FFI_Error* set_available(FARCALL_FFI_Future_SetAvailable_Args* args) {
+  if (args) sanitizer::send(args->future);
+  return original_api()->Future_SetAvailable(args);
+}
+
+FARCALL_FFI_Error* set_error(FARCALL_FFI_Future_SetError_Args* args) {
+  if (args) sanitizer::send(args->future);
+  return original_api()->Future_SetError(args);
 }
 
 }  // namespace
@@ -105,6 +137,8 @@ const FARCALL_FFI_Api* checking_api(const FARCALL_FFI_Api* original) {
     copy.patched.DeviceMemory_Allocate = allocate;
     copy.patched.DeviceMemory_Free = free_block;
     copy.patched.ThreadPool_Schedule = schedule;
+    copy.patched.Future_SetAvailable = set_available;
+    copy.patched.Future_SetError = set_error;
     return &copy.patched;
   }
   return original;

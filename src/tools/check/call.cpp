@@ -13,6 +13,7 @@
 
 #include "tools/check/api_table.h"
 #include "tools/check/heap.h"
+#include "tools/check/sanitizer.h"
 #include "tools/check/signals.h"
 #include "tools/child.h"
 #include "tools/failure.h"
@@ -27,7 +28,8 @@ namespace {
 Handlers g_handlers;
 std::atomic<int> g_stack_byte{0xff};
 thread_local const FARCALL_FFI_ExecutionContext* t_context = nullptr;
-thread_local std::string t_exception;  // text of an exception that left the handler
+thread_local std::string t_exception;         // text of an exception that left the handler
+thread_local const void* t_future = nullptr;  // that the handler returned
 
 // Fills the stack, so that the handler's uninitialised variables have this value.
 [[gnu::noinline]] void paint_stack(int byte) {
@@ -62,6 +64,7 @@ FARCALL_FFI_Error* trampoline(FARCALL_FFI_CallFrame* frame) {
     t_exception = "unknown exception";
   }
   heap::end_call();
+  t_future = frame->future;
   frame->api = original;
   return t_exception.empty() ? error : make_error(original, t_exception);
 }
@@ -222,12 +225,14 @@ Outcome Call::run(ThreadPool* pool) {
     invocation_.begin(options);
     invocation_.prepare();
     invocation_.initialize();
+    t_future = nullptr;
     invocation_.execute();
     outcome.is_ok = true;
   } catch (const FfiError& error) {
     outcome.code = error.code();
     outcome.message = error.detail();
   }
+  if (t_future) sanitizer::receive(t_future);
   invocation_.end();
   outcome.seconds = now_seconds() - begin;
   signals::set_in_call(false);

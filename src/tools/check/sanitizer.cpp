@@ -16,9 +16,37 @@
 namespace farcall::tools::sanitizer {
 namespace {
 
-// GCC's and Clang's.
-constexpr const char* kRuntimes[] = {"libasan.so", "libclang_rt.asan"};
+struct Sanitizer {
+  std::string_view name;    // of the compiler's flag
+  const char* runtimes[2];  // GCC's and Clang's
+  const char* init;         // a function of the runtime
+  const char* variable;     // for options
+  const char* options;
+};
+// Signals are this command's, leaks too.
+#define FARCALL_NO_SIGNALS                                                                        \
+  "handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigfpe=0:handle_sigill=0:use_sigaltstack=" \
+  "0:"
+constexpr Sanitizer kSanitizers[] = {
+    {"address",
+     {"libasan.so", "libclang_rt.asan"},
+     "__asan_init",
+     "ASAN_OPTIONS",
+     FARCALL_NO_SIGNALS "detect_leaks=0:allocator_may_return_null=1"},
+    {"thread",
+     {"libtsan.so", "libclang_rt.tsan"},
+     "__tsan_init",
+     "TSAN_OPTIONS",
+     FARCALL_NO_SIGNALS
+     "ignore_noninstrumented_modules=1:exitcode=0:report_thread_leaks=0:report_signal_unsafe=0:"
+     "report_mutex_bugs=0:allocator_may_return_null=1"}};
+#undef FARCALL_NO_SIGNALS
 constexpr const char* kRestarted = "FARCALL_STARTED_WITH_SANITIZER";
+
+const Sanitizer* find_sanitizer(std::string_view name) {
+  const auto found = std::ranges::find(kSanitizers, name, &Sanitizer::name);
+  return found == std::end(kSanitizers) ? nullptr : found;
+}
 
 template <class F>
 F* function(const char* name) {
@@ -54,17 +82,49 @@ void report(const char* text) {
   g_on_report(found);
 }
 
+// Called by ThreadSanitizer's runtime; `report` is valid until this returns.
+void report_race(void* report) {
+  using Mop = int(void*, uintptr_t, int*, void**, int*, int*, int*, void**, uintptr_t);
+  static const auto get_access = function<Mop>("__tsan_get_report_mop");
+  if (!get_access) return;
+  Report found = {.description = "data-race"};
+  int thread = 0, nbytes = 0, is_write = 0, is_atomic = 0;
+  void* address = nullptr;
+  void* calls[std::size(Report{}.calls)] = {};
+  if (!get_access(report, 0, &thread, &address, &nbytes, &is_write, &is_atomic, calls,
+                  std::size(calls))) {
+    return;
+  }
+  found.address = reinterpret_cast<uintptr_t>(address);
+  found.is_write = is_write != 0;
+  found.nbytes = static_cast<size_t>(nbytes);
+  while (found.num_calls < static_cast<int>(std::size(calls)) && calls[found.num_calls]) {
+    found.calls[found.num_calls] = calls[found.num_calls];
+    ++found.num_calls;
+  }
+  g_on_report(found);
+}
+
+// The address that the runtime knows an event by. The event's own memory may be free already.
+const void* key_of(const void* event) {
+  static char keys[4096];
+  return &keys[reinterpret_cast<uintptr_t>(event) / 16 * 0x9e3779b97f4a7c15 >> 52];
+}
+
 // The runtime that the library loads (GCC's), or the one of Clang, whose libraries do not name it.
-std::string runtime_of(const std::string& library) {
+std::string runtime_of(const std::string& library, const Sanitizer& sanitizer) {
   std::ifstream in(library, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  for (const char* prefix : kRuntimes) {
+  for (const char* prefix : sanitizer.runtimes) {
     const size_t begin = bytes.find(prefix);
     if (begin != std::string::npos) return bytes.c_str() + begin;
   }
   const ChildResult found =
-      run_program({"clang", "-print-file-name=libclang_rt.asan-x86_64.so"}, /*timeout_seconds=*/10);
-  return found.is_fine() ? found.output.substr(0, found.output.find('\n')) : "";
+      run_program({"clang", fmt::format("-print-file-name={}-x86_64.so", sanitizer.runtimes[1])},
+                  /*timeout_seconds=*/10);
+  // Clang repeats the name of a file that it does not have.
+  const std::string path = found.output.substr(0, found.output.find('\n'));
+  return found.is_fine() && path.starts_with('/') ? path : "";
 }
 
 std::string joined(const char* name, const std::string& added, char separator) {
@@ -75,20 +135,41 @@ std::string joined(const char* name, const std::string& added, char separator) {
 }  // namespace
 
 bool is_runtime(std::string_view library) {
-  return std::ranges::any_of(
-      kRuntimes, [&](const char* name) { return library.find(name) != std::string_view::npos; });
+  return std::ranges::any_of(kSanitizers, [&](const Sanitizer& each) {
+    return std::ranges::any_of(each.runtimes, [&](const char* name) {
+      return library.find(name) != std::string_view::npos;
+    });
+  });
 }
 
-std::string restart_for(const std::string& library) {
-  const std::string runtime = runtime_of(library);
+bool can_preload(std::string_view sanitizer) { return find_sanitizer(sanitizer) != nullptr; }
+
+bool is_loaded(std::string_view sanitizer) {
+  const Sanitizer* found = find_sanitizer(sanitizer);
+  return found && dlsym(RTLD_DEFAULT, found->init);
+}
+
+std::string restart_for(const std::string& library, std::string_view name) {
+  const Sanitizer& sanitizer = *find_sanitizer(name);
+  const std::string runtime = runtime_of(library, sanitizer);
   if (std::getenv(kRestarted))
     return fmt::format("the sanitizer's runtime {} does not load", runtime);
-  if (runtime.empty()) return "the sanitizer's runtime is not installed (Debian: libclang-rt-dev)";
-  // Signals are this command's, leaks too.
-  const std::string options =
-      "handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigfpe=0:handle_sigill=0:"
-      "use_sigaltstack=0:detect_leaks=0:allocator_may_return_null=1";
-  setenv("ASAN_OPTIONS", joined("ASAN_OPTIONS", options, ':').c_str(), 1);
+  if (runtime.empty()) {
+    return "the sanitizer's runtime is not installed as a shared library: install Debian's "
+           "libclang-rt-dev, or build with GCC, which has its runtimes";
+  }
+  const std::string options = joined(sanitizer.variable, sanitizer.options, ':');
+  // Some of Clang's runtimes work only in programs that are built with them.
+  const ChildResult probe = run_program({"env", fmt::format("{}={}", sanitizer.variable, options),
+                                         fmt::format("LD_PRELOAD={}", runtime), "true"},
+                                        /*timeout_seconds=*/20);
+  if (!probe.is_fine()) {
+    return fmt::format(
+        "its runtime {} does not work in programs that are built without it; build "
+        "the handler with GCC: g++ -fsanitize={}",
+        runtime, sanitizer.name);
+  }
+  setenv(sanitizer.variable, options.c_str(), 1);
   setenv("LD_PRELOAD", joined("LD_PRELOAD", runtime, ' ').c_str(), 1);
   setenv(kRestarted, "1", 1);
   std::ifstream in("/proc/self/cmdline", std::ios::binary);
@@ -116,6 +197,16 @@ void allow(std::span<const std::byte> bytes) {
   if (change) change(bytes.data(), bytes.size());
 }
 
+void send(const void* event) {
+  static const auto release = function<void(const void*)>("__tsan_release");
+  if (release) release(key_of(event));
+}
+
+void receive(const void* event) {
+  static const auto acquire = function<void(const void*)>("__tsan_acquire");
+  if (acquire) acquire(key_of(event));
+}
+
 void set_handler(void (*on_report)(const Report& report)) {
   g_on_report = on_report;
   const auto set = function<void(void (*)(const char*))>("__asan_set_error_report_callback");
@@ -123,3 +214,11 @@ void set_handler(void (*on_report)(const Report& report)) {
 }
 
 }  // namespace farcall::tools::sanitizer
+
+#ifndef FARCALL_HAS_SANITIZER
+// In place of the runtime's function of this name, which does nothing.
+extern "C" __attribute__((visibility("default"))) void __tsan_on_report(void* report) {
+  using namespace farcall::tools::sanitizer;
+  if (g_on_report) report_race(report);
+}
+#endif

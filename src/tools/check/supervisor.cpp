@@ -320,7 +320,11 @@ class Supervisor {
     for (int i = 0; i < crash.num_frames; ++i) {
       const runtime::StackFrame& frame = crash.frames[i];
       if (sanitizer::is_runtime(frame.library)) continue;
-      finding.stack.push_back(frame_text(frame.library, frame.symbol, frame.offset));
+      std::string text = frame_text(frame.library, frame.symbol, frame.offset);
+      // A sanitizer names a call once for each function that was inlined in it.
+      if (finding.stack.empty() || finding.stack.back() != text) {
+        finding.stack.push_back(std::move(text));
+      }
     }
     if (shared_->last_call == 0) {
       report_.failure =
@@ -349,6 +353,13 @@ class Supervisor {
     if (is_hung) {
       finding.kind = "timeout";
       finding.message = fmt::format("a call does not end within {:g} s", options_.call_timeout);
+    } else if (crash.is_set && std::string_view(crash.sanitizer) == "data-race") {
+      finding.kind = "race";
+      finding.operand = crash.has_region ? crash.name.to_string() : "";
+      finding.message = fmt::format(
+          "ThreadSanitizer: data race, {} {}",
+          crash.access == signals::Access::kWrite ? "a write" : "a read",
+          crash.has_region ? "in " + finding.operand : fmt::format("of {} bytes", crash.nbytes));
     } else if (crash.is_set && crash.has_region) {
       describe_access(crash, finding);
     } else if (crash.is_set && *crash.sanitizer) {
@@ -417,7 +428,10 @@ class Supervisor {
     }
     if (const ElfSymbol* found = symbol_at(files_[library], offset)) symbol = found->name;
     int status = 0;
-    char* plain = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
+    // Other names than those of C++ may be those of a type: "f" is float.
+    char* plain = symbol.starts_with("_Z")
+                      ? abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status)
+                      : nullptr;
     if (plain) symbol = without_template_arguments(plain);
     std::free(plain);
     const std::string place =
