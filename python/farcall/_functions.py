@@ -27,12 +27,13 @@ def name_of(function: Callable[..., Any]) -> str:
 def update_wrapper(wrapper: Wrapper, wrapped: Callable[..., Any]) -> Wrapper:
     """Like ``functools.update_wrapper``, but skips attributes that Python does not accept."""
     try:
-        return functools.update_wrapper(wrapper, wrapped)
+        functools.update_wrapper(wrapper, wrapped)
     except (AttributeError, TypeError):
         for name in functools.WRAPPER_ASSIGNMENTS:
             with contextlib.suppress(AttributeError, TypeError):
                 setattr(wrapper, name, getattr(wrapped, name))
-        return functools.update_wrapper(wrapper, wrapped, assigned=())
+        functools.update_wrapper(wrapper, wrapped, assigned=())
+    return wrapper
 
 
 def wraps(wrapped: Callable[..., Any]) -> Callable[[Wrapper], Wrapper]:

@@ -110,7 +110,7 @@ FARCALL_FFI_Error* schedule(FARCALL_FFI_ThreadPool_Schedule_Args* args) {
   changed.task = run_task;
   changed.data = task.get();
   FARCALL_FFI_Error* const error = original_api()->ThreadPool_Schedule(&changed);
-  if (!error) task.release();  // run_task deletes it
+  if (!error) static_cast<void>(task.release());  // run_task deletes it
   return error;
 }
 

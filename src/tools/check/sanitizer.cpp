@@ -83,7 +83,7 @@ void report(const char* text) {
 }
 
 // Called by ThreadSanitizer's runtime; `report` is valid until this returns.
-void report_race(void* report) {
+[[maybe_unused]] void report_race(void* report) {
   using Mop = int(void*, uintptr_t, int*, void**, int*, int*, int*, void**, uintptr_t);
   static const auto get_access = function<Mop>("__tsan_get_report_mop");
   if (!get_access) return;
@@ -217,6 +217,7 @@ void set_handler(void (*on_report)(const Report& report)) {
 
 #ifndef FARCALL_HAS_SANITIZER
 // In place of the runtime's function of this name, which does nothing.
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern "C" __attribute__((visibility("default"))) void __tsan_on_report(void* report) {
   using namespace farcall::tools::sanitizer;
   if (g_on_report) report_race(report);
