@@ -115,8 +115,12 @@ void run_blocks(const KernelCall& call) {
   for (size_t i = 0; i < plan.num_inputs; ++i) {
     const auto& input = plan.inputs[i];
     if (!input.is_repeated) continue;
-    alignas(16) std::byte element[kMaxComputeWidth];
-    input.load.run(call.operands[i], element, 1);
+    alignas(16) std::byte converted[kMaxComputeWidth];
+    const void* element = call.operands[i];
+    if (!input.load.is_copy()) {
+      input.load.run(element, converted, 1);
+      element = converted;
+    }
     fill_elements(repeated[i].bytes, element, input.load.target_width, std::min(plan.size, kBlock));
   }
   in_ranges(plan.size, [&](int64_t first, int64_t last) {
@@ -147,9 +151,11 @@ void fill_piece(T* target, T value, int64_t count) {
 
 template <class T>
 void fill_as(void* target, const void* element, int64_t size) {
+  constexpr int64_t kFew = 16;
   static const auto fill = best_loop<fill_piece<T>>();
   T value;
   std::memcpy(&value, element, sizeof(T));
+  if (size <= kFew) return fill_piece(static_cast<T*>(target), value, size);
   in_pieces(size, [&](int64_t first, int64_t count) {
     fill(static_cast<T*>(target) + first, value, count);
   });
