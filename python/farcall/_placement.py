@@ -19,6 +19,7 @@ from farcall._sharding import (
     check_sharding,
     from_core,
     is_spread,
+    needed_sharding,
     the_device,
 )
 
@@ -169,7 +170,7 @@ def make_array_from_callback(
         match the shape.
     """
     where = "make_array_from_callback"
-    sharding = check_sharding(sharding, shape, where)
+    sharding = needed_sharding(sharding, shape, where)
     parts: dict[str, Any] = {}
     arrays = []
     for device, index in sharding.addressable_devices_indices_map(tuple(shape)).items():
@@ -190,7 +191,7 @@ def make_array_from_single_device_arrays(
       ValueError: for a wrong number of parts, parts on other devices, and parts with a wrong shape.
     """
     where = "make_array_from_single_device_arrays"
-    sharding = check_sharding(sharding, shape, where)
+    sharding = needed_sharding(sharding, shape, where)
     devices = list(sharding.addressable_devices_indices_map(tuple(shape)))
     if isinstance(arrays, Array) or len(arrays) != len(devices):
         raise ValueError(
@@ -241,7 +242,7 @@ def make_array_from_process_local_data(
     """
     where = "make_array_from_process_local_data"
     data = _core.as_array(local_data)
-    sharding = check_sharding(sharding, None, where)
+    sharding = needed_sharding(sharding, None, where)
     # A virtual shape that every sharding over these devices divides evenly.
     parts = (sharding.num_devices,) * data.ndim
     box = _box_of(sharding, parts)

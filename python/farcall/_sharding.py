@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -265,6 +265,15 @@ def check_sharding(value: Any, shape: Sequence[int] | None, where: str) -> Shard
     if shape is not None:
         value.check_rank(shape, where)
     return value
+
+
+def needed_sharding(value: Any, shape: Sequence[int] | None, where: str) -> Sharding:
+    """``check_sharding`` of an argument that must not be None."""
+    if value is None:
+        raise TypeError(
+            f"{where}: sharding must be a Device, a Sharding or a PartitionSpec, got None"
+        )
+    return cast(Sharding, check_sharding(value, shape, where))
 
 
 def the_device(sharding: Sharding, where: str) -> Device:

@@ -69,6 +69,8 @@ def to_jax(fun: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(fun)
     def call(*args: Any, **kwargs: Any) -> Any:
+        # Containers that contain themselves end in a RecursionError here; JAX raises SystemError.
+        _core.tree_flatten((args, kwargs), None)
         leaves, tree = jax.tree.flatten((args, kwargs))
         arrays = [jax.numpy.asarray(leaf) for leaf in leaves]
         types = tuple(ShapeDtypeStruct(array.shape, array.dtype) for array in arrays)

@@ -182,6 +182,13 @@ def test_arrays_are_made_from_parts() -> None:
         fc.make_array_from_callback(X.shape, sharding, lambda index: X[:1])
     with pytest.raises(ValueError, match="a sequence of 1 arrays, one for each device"):
         fc.make_array_from_single_device_arrays(X.shape, sharding, parts * 2)
+    for make in (
+        lambda: fc.make_array_from_callback(X.shape, None, lambda index: X[index]),
+        lambda: fc.make_array_from_single_device_arrays(X.shape, None, parts),
+        lambda: fc.make_array_from_process_local_data(None, X),
+    ):
+        with pytest.raises(TypeError, match=r"sharding must be a Device, a Sharding or a Part"):
+            make()
 
 
 # ---- jit -----------------------------------------------------------------------------------------

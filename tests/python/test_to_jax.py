@@ -286,6 +286,10 @@ def test_what_is_refused() -> None:
         fc.to_jax(lambda x: x.astype("float64"))(np.float32(1))
     with pytest.raises(TypeError, match="to_jax: expected a function"):
         fc.to_jax(3)  # type: ignore[arg-type]
+    endless: dict[str, Any] = {}
+    endless["itself"] = endless
+    with pytest.raises(RecursionError):
+        fc.to_jax(lambda x: x)(endless)
 
 
 def test_an_error_of_a_handler_reaches_jax(handlers: Any) -> None:
