@@ -25,9 +25,7 @@ uint64_t next_id() {
 Interpreter::Interpreter(Interpreter* parent) : id_(next_id()), parent_(parent) {}
 Interpreter::~Interpreter() = default;
 
-bool Interpreter::owns(const Array& array) const {
-  return array.node().interpreter() == id_;
-}
+bool Interpreter::owns(const Array& array) const { return array.node().interpreter() == id_; }
 
 Interpreter& current_interpreter() { return current ? *current : evaluator(); }
 
