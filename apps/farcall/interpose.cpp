@@ -16,7 +16,7 @@ namespace heap = farcall::tools::heap;
 extern "C" {
 
 #if defined(__GLIBC__)
-// Those of AddressSanitizer, if its runtime is preloaded; else null.
+// Those of a sanitizer's runtime, if it is preloaded; else null.
 #pragma weak __interceptor_malloc
 #pragma weak __interceptor_calloc
 #pragma weak __interceptor_realloc

@@ -288,16 +288,18 @@ std::optional<SpreadInputs> find_spread(const Executable& executable,
 // `spread` is the result of find_spread().
 std::vector<Array> run_as_spread(const Executable& executable, std::span<const Array> inputs,
                                  const ExecutionOptions& options, bool is_committed,
-                                 const std::optional<SpreadInputs>& spread) {
-  std::vector<Array> results;
-  if (spread && spread->divided && spread->divided->layout) {
-    results = execute_on_mesh(*spread->divided, inputs, options);
-  } else {
-    const Executable& chosen =
-        spread && spread->divided ? *spread->divided->executable : executable;
-    results = execute_anywhere(chosen, inputs, options, is_committed);
-    if (spread) spread_results(executable.program(), spread->mesh, spread->specs, results);
+                                 const SpreadInputs& spread) {
+  if (spread.divided && spread.divided->layout) {
+    return execute_on_mesh(*spread.divided, inputs, options);
   }
+  const Executable& chosen = spread.divided ? *spread.divided->executable : executable;
+  std::vector<Array> results = execute_anywhere(chosen, inputs, options, is_committed);
+  spread_results(executable.program(), spread.mesh, spread.specs, results);
+  return results;
+}
+
+std::vector<Array> checked(const Executable& executable, std::span<const Array> inputs,
+                           std::vector<Array> results) {
   if (checks_results()) check_results(executable.program(), inputs, results);
   return results;
 }
@@ -306,13 +308,10 @@ std::vector<Array> run_as_spread(const Executable& executable, std::span<const A
 
 std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
                        const ExecutionOptions& options, bool is_committed) {
-  if (first_sharding(inputs)) [[unlikely]] {
-    return run_as_spread(executable, inputs, options, is_committed,
-                         find_spread(executable, inputs));
-  }
-  std::vector<Array> results = execute_anywhere(executable, inputs, options, is_committed);
-  if (checks_results()) check_results(executable.program(), inputs, results);
-  return results;
+  const auto spread = find_spread(executable, inputs);
+  return checked(executable, inputs,
+                 spread ? run_as_spread(executable, inputs, options, is_committed, *spread)
+                        : execute_anywhere(executable, inputs, options, is_committed));
 }
 
 std::vector<Array> run_donating(const Executable& executable, std::span<const Array> inputs,
@@ -321,7 +320,10 @@ std::vector<Array> run_donating(const Executable& executable, std::span<const Ar
   const auto spread = find_spread(executable, inputs);
   // An engine for meshes consumes donated inputs. Other divided programs are compiled without
   // donation.
-  if (spread && spread->divided) return run_as_spread(executable, inputs, {}, is_committed, spread);
+  if (spread && spread->divided) {
+    return checked(executable, inputs,
+                   run_as_spread(executable, inputs, {}, is_committed, *spread));
+  }
   std::vector<Storage> moved;
   const auto memory = memory_on(executable, inputs, moved);
   const std::vector<bool> consumed = consumed_inputs(executable, memory);
