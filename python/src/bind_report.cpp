@@ -110,6 +110,9 @@ void bind_report(nb::module_& module) {
       .def_prop_ro("num_clustered_equations",
                    [](const Report& self) { return self.fusion.equations; })
       .def_prop_ro(
+          "num_coded_operations", [](const Report& self) { return self.fusion.coded_operations; },
+          "The operations of clusters that run as machine code.")
+      .def_prop_ro(
           "clusters", [](const Report& self) { return self.fusion.groups; },
           "The groups of equations that run together, in order.")
       .def_prop_ro(

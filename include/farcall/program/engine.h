@@ -53,6 +53,9 @@ struct ForeignCallReport {
 struct Fusion {
   int64_t clusters = 0;
   int64_t equations = 0;  // in all clusters
+  // Operations of the clusters that run as machine code. One equation may be several operations:
+  // conversions before and after it, and the operation itself.
+  int64_t coded_operations = 0;
 
   struct Cluster {
     std::vector<std::string> operations;  // in order
@@ -70,6 +73,7 @@ struct Fusion {
   Fusion& operator+=(const Fusion& other) {
     clusters += other.clusters;
     equations += other.equations;
+    coded_operations += other.coded_operations;
     groups.insert(groups.end(), other.groups.begin(), other.groups.end());
     breaks.insert(breaks.end(), other.breaks.begin(), other.breaks.end());
     return *this;

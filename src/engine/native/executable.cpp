@@ -19,6 +19,7 @@
 #include "engine/native/devices.h"
 #include "engine/native/engine.h"
 #include "engine/native/form_clusters.h"
+#include "engine/native/kernels/clusters/cluster.h"
 #include "engine/native/pipeline.h"
 #include "engine/native/plan.h"
 #include "engine/native/region.h"
@@ -62,6 +63,7 @@ class NativeExecutable final : public Executable {
   Fusion fusion() const override {
     // If fusion is off, the plan has no clusters to report.
     Fusion fusion = is_fusion_on() ? explain_clusters(*unfused_) : Fusion();
+    fusion.coded_operations = coded_operations(*plan_);
     for_each_nested(*plan_, [&](const Executable& nested) { fusion += nested.fusion(); });
     return fusion;
   }
@@ -247,8 +249,18 @@ class NativeExecutable final : public Executable {
     }
   }
 
+  static int64_t coded_operations(const Plan& plan) {
+    int64_t sum = 0;
+    for (const Instruction& each : plan.instructions) {
+      sum += make_cluster_code(each.run, each.data).num_operations;
+    }
+    for (const auto& child : plan.children) sum += coded_operations(*child);
+    return sum;
+  }
+
   static void add_memory(const Plan& plan, MemoryUse& use) {
     for (const Instruction& instruction : plan.instructions) {
+      use.generated_code_bytes += cluster_code(instruction.run, instruction.data).nbytes;
       if (const jit::LoopCode* code = code_of(instruction))
         use.generated_code_bytes += code->nbytes();
     }

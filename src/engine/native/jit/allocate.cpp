@@ -1,6 +1,7 @@
 #include "engine/native/jit/allocate.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace farcall::native::jit {
 namespace {
@@ -104,7 +105,10 @@ class Bankful {
   }
   void spill(const Interval& interval) {
     const RegType type = code_.regs[interval.reg];
-    const int32_t bytes = type.bank == Bank::kGeneral ? 8 : type.bytes() <= 16 ? 16 : 32;
+    const auto bytes = static_cast<int32_t>(
+        type.bank == Bank::kGeneral
+            ? 8
+            : std::bit_ceil(static_cast<unsigned>(std::max(type.bytes(), 16))));
     // Reuses a slot that is free since before the interval, or adds one.
     const auto slot = std::ranges::find_if(
         slots_, [&](const Slot& each) { return each.bytes == bytes && each.end < interval.begin; });
@@ -132,12 +136,17 @@ class Bankful {
 
 }  // namespace
 
-Allocation allocate(const Code& code, int num_general, int num_vector) {
+Allocation allocate(const Code& code, int num_general, int num_vector, int num_mask) {
   Allocation allocation;
   allocation.locations.resize(code.regs.size());
-  Bankful general(code, allocation, num_general), vector(code, allocation, num_vector);
+  Bankful general(code, allocation, num_general), vector(code, allocation, num_vector),
+      mask(code, allocation, num_mask);
   for (const Interval& interval : intervals_of(code)) {
-    (code.regs[interval.reg].bank == Bank::kGeneral ? general : vector).place(interval);
+    const Bank bank = code.regs[interval.reg].bank;
+    Bankful& registers = bank == Bank::kGeneral                 ? general
+                         : bank == Bank::kMask && num_mask != 0 ? mask
+                                                                : vector;
+    registers.place(interval);
   }
   return allocation;
 }

@@ -19,12 +19,13 @@ struct Allocation {
   int32_t stack_bytes = 0;
 };
 
-inline constexpr int kStackAlignment = 32;
+inline constexpr int kStackAlignment = 64;
 
 // Linear scan over the instructions (M. Poletto and V. Sarkar, "Linear scan register allocation",
 // 1999): a register has one place from its first to its last use, and to the end of every loop that
 // it is live into. If there are too few registers, the least used ones are spilled to the stack. A
-// result may take the register of an argument that is read there for the last time.
-Allocation allocate(const Code& code, int num_general, int num_vector);
+// result may take the register of an argument that is read there for the last time. If `num_mask`
+// is 0, masks get vector registers.
+Allocation allocate(const Code& code, int num_general, int num_vector, int num_mask);
 
 }  // namespace farcall::native::jit

@@ -127,7 +127,7 @@ Arg Builder::compare(Cond cond, RegType source, Arg x, Arg y) {
 Arg Builder::select(RegType type, Arg condition, Arg if_false, Arg if_true) {
   if (condition.is_const()) return condition.bits != 0 ? if_true : if_false;
   if (type.bank == Bank::kVector) {
-    return blend(type, mask_of_bool(type.width, condition), if_false, if_true);
+    return blend(type, mask_of_bool(mask_of(type), condition), if_false, if_true);
   }
   Comparison made{Cond::kNe, general(4), condition, Arg::constant(0)};
   // Repeats the comparison that made the bool, which may then be unused.
@@ -142,23 +142,31 @@ Arg Builder::select(RegType type, Arg condition, Arg if_false, Arg if_true) {
 }
 
 Arg Builder::float_compare(Cond cond, RegType type, Arg x, Arg y) {
-  return add({.op = Op::kFloatCompare, .cond = cond, .type = type, .source = type, .args = {x, y}});
+  return add({.op = Op::kFloatCompare,
+              .cond = cond,
+              .type = mask_of(type),
+              .source = type,
+              .args = {x, y}});
 }
 
-Arg Builder::bool_of_mask(int width, Arg mask) {
-  const Arg result =
-      add({.op = Op::kBoolOfMask, .type = general(4), .source = vector(width, 1), .args = {mask}});
-  masks_[result.as_reg()] = mask.as_reg();
+Arg Builder::lane_compare(Op op, RegType type, Arg x, Arg y) {
+  return add({.op = op, .type = mask_of(type), .source = type, .args = {x, y}});
+}
+
+Arg Builder::bool_of_mask(int width, Arg mask_arg) {
+  const Arg result = add(
+      {.op = Op::kBoolOfMask, .type = general(4), .source = mask(width, 1), .args = {mask_arg}});
+  masks_[result.as_reg()] = mask_arg.as_reg();
   return result;
 }
 
-Arg Builder::mask_of_bool(int width, Arg condition) {
+Arg Builder::mask_of_bool(RegType type, Arg condition) {
   if (condition.is_const()) {
-    return Arg::constant(condition.bits == 0 ? 0 : cut(~uint64_t{0}, width));
+    return Arg::constant(condition.bits == 0 ? 0 : cut(~uint64_t{0}, type.width));
   }
   const auto found = masks_.find(condition.as_reg());
-  if (found != masks_.end() && regs_[found->second].width == width) return Arg::reg(found->second);
-  return add(Op::kMaskOfBool, vector(width, 1), {condition});
+  if (found != masks_.end() && regs_[found->second] == type) return Arg::reg(found->second);
+  return add(Op::kMaskOfBool, type, {condition});
 }
 
 void Builder::branch(Cond cond, RegType source, Arg x, Arg y, uint32_t label) {

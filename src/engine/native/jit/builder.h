@@ -36,14 +36,15 @@ class Builder {
   Arg compare(Cond cond, RegType source, Arg x, Arg y);
   Arg select(RegType type, Arg condition, Arg if_false, Arg if_true);
 
-  // ---- floats and lanes
+  // ---- floats and lanes; `type` is that of the args x and y
   Arg float_compare(Cond cond, RegType type, Arg x, Arg y);
+  Arg lane_compare(Op op, RegType type, Arg x, Arg y);
   Arg blend(RegType type, Arg mask, Arg if_false, Arg if_true) {
     return add(Op::kBlend, type, {mask, if_false, if_true});
   }
-  // Conversions between bools and masks of one lane. mask_of_bool undoes bool_of_mask.
-  Arg bool_of_mask(int width, Arg mask);
-  Arg mask_of_bool(int width, Arg condition);
+  // Conversions between bools and masks. mask_of_bool undoes bool_of_mask.
+  Arg bool_of_mask(int width, Arg mask);  // of one lane
+  Arg mask_of_bool(RegType type, Arg condition);
 
   // ---- structure
   uint32_t new_label() { return num_labels_++; }

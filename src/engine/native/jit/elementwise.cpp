@@ -1,15 +1,18 @@
 #include "engine/native/jit/elementwise.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <farcall/primitives/elementwise.h>
 
+#include "engine/native/jit/encode.h"
 #include "engine/native/jit/vector_functions.h"
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/movement/rows.h"
@@ -19,19 +22,17 @@ namespace {
 
 bool has_sign(DType dtype) { return dtype_info(dtype).kind == DTypeKind::kSigned; }
 
-// Translates one equation for one part of its operands.
+// Translates one operation for one part of its operands.
 class Elementwise {
  public:
-  Elementwise(Builder& builder, const Program& program, const Equation& equation,
-              std::span<const Arg> args, int lanes, int mask_width)
+  Elementwise(Builder& builder, const Operation& operation, std::span<const Arg> args, int lanes,
+              int mask_width)
       : b_(builder),
-        program_(program),
-        equation_(equation),
+        operation_(operation),
         args_(args),
-        name_(equation.primitive->name),
-        dtype_(equation.inputs.empty() ? DType::kInvalid
-                                       : program.type_of(equation.inputs[0]).dtype()),
-        result_(program.variable_types[equation.outputs[0]].dtype()),
+        name_(operation.name),
+        dtype_(operation.dtype),
+        result_(operation.result),
         lanes_(lanes),
         mask_width_(mask_width),
         type_(reg_type(dtype_, lanes, mask_width)) {}
@@ -111,18 +112,24 @@ class Elementwise {
     if (type_.bank == Bank::kGeneral) {
       return b_.compare(has_sign(dtype_) ? cond : without_sign(cond), type_, x(), y());
     }
-    const auto negated = [this](Arg mask) { return add(Op::kBitXor, {mask, all_bits()}); };
+    const auto negated = [this](Arg made) { return b_.add(Op::kMaskNot, mask_of(type_), {made}); };
+    if (type_.bank == Bank::kMask) {
+      const Arg differs = add(Op::kMaskXor, {x(), y()});
+      if (cond == Cond::kNe) return differs;
+      if (cond == Cond::kEq) return negated(differs);
+      refuse();
+    }
+    const auto compared = [this](Op op, Arg a, Arg b) { return b_.lane_compare(op, type_, a, b); };
     switch (cond) {
       case Cond::kEq:
-        return add(Op::kLaneEqual, {x(), y()});
+        return compared(Op::kLaneEqual, x(), y());
       case Cond::kNe:
-        return negated(add(Op::kLaneEqual, {x(), y()}));
+        return negated(compared(Op::kLaneEqual, x(), y()));
       default:
         break;
     }
-    if (!has_sign(dtype_)) refuse();
-    const Arg greater = cond == Cond::kGt || cond == Cond::kLe ? add(Op::kLaneGreater, {x(), y()})
-                                                               : add(Op::kLaneGreater, {y(), x()});
+    const bool is_in_order = cond == Cond::kGt || cond == Cond::kLe;
+    const Arg greater = compared(greater_op(), is_in_order ? x() : y(), is_in_order ? y() : x());
     return cond == Cond::kGt || cond == Cond::kLt ? greater : negated(greater);
   }
 
@@ -135,19 +142,19 @@ class Elementwise {
 
   Arg bools() {
     if (name_ == "not") {
-      return add(Op::kBitXor, {x(), all_bits()}, 0, Op::kXor, {x(), Arg::constant(1)});
+      return add(Op::kMaskNot, {x()}, Op::kXor, {x(), Arg::constant(1)});
     }
     if (name_ == "and" || name_ == "mul" || name_ == "min") {
-      return add(Op::kBitAnd, {x(), y()}, 0, Op::kAnd, {x(), y()});
+      return add(Op::kMaskAnd, {x(), y()}, Op::kAnd, {x(), y()});
     }
     if (name_ == "or" || name_ == "add" || name_ == "max") {
-      return add(Op::kBitOr, {x(), y()}, 0, Op::kOr, {x(), y()});
+      return add(Op::kMaskOr, {x(), y()}, Op::kOr, {x(), y()});
     }
-    if (name_ == "xor") return add(Op::kBitXor, {x(), y()}, 0, Op::kXor, {x(), y()});
+    if (name_ == "xor") return add(Op::kMaskXor, {x(), y()}, Op::kXor, {x(), y()});
     refuse();
   }
   // Adds one operation on masks for several lanes, and another one on bools for one lane.
-  Arg add(Op of_masks, std::initializer_list<Arg> masks, int64_t, Op of_bools,
+  Arg add(Op of_masks, std::initializer_list<Arg> masks, Op of_bools,
           std::initializer_list<Arg> bools) {
     return lanes_ > 1 ? b_.add(of_masks, type_, masks) : b_.add(of_bools, type_, bools);
   }
@@ -178,7 +185,7 @@ class Elementwise {
     if (name_ == "ceil") return add(Op::kFloatRound, {x()}, 2);
     if (name_ == "max" || name_ == "min")
       return extreme(b_, dtype_, type_, name_ == "max", x(), y());
-    const auto value = vector_function(b_, name_, type_, args_, [this] { return call(); });
+    const auto value = vector_function(b_, name_, type_, args_, [this] { return call_loop(); });
     return value ? *value : call();
   }
 
@@ -198,13 +205,13 @@ class Elementwise {
   }
   // Rounds half away from zero: the integer part, plus one if the rest is at least a half.
   Arg rounded() {
-    if (params_as<RoundParams>(equation_.params.get()).rounding_method == 1) {
+    if (params_as<RoundParams>(operation_.params).rounding_method == 1) {
       return add(Op::kFloatRound, {x()}, 0);
     }
     const Arg whole = add(Op::kFloatRound, {x()}, 3);
     const Arg rest = abs(add(Op::kFloatSub, {x(), whole}));
     const Arg is_more = b_.float_compare(Cond::kGe, type_, rest, number(0.5));
-    const Arg one = add(Op::kBitAnd, {is_more, number(1)});
+    const Arg one = add(Op::kSelectOrZero, {is_more, number(1)});
     const Arg sign = add(Op::kBitAnd, {x(), sign_bit()});
     const Arg size = add(Op::kFloatAdd, {abs(whole), one});
     return add(Op::kBitOr, {size, sign});
@@ -225,7 +232,7 @@ class Elementwise {
   }
 
   Arg integer_pow() {
-    const int64_t y = params_as<IntegerPowParams>(equation_.params.get()).y;
+    const int64_t y = params_as<IntegerPowParams>(operation_.params).y;
     if (y < 0) return call();
     if (type_.width == 8 || y <= 4) return power(type_, x(), static_cast<uint64_t>(y));
     if (lanes_ > 1) return call();
@@ -234,24 +241,20 @@ class Elementwise {
                    DType::kFloat32);
   }
 
-  // Calls the kernel's own loop with one element for each lane.
   Arg call() {
-    const ElementwiseFactory describe = find_elementwise(name_);
-    if (!describe || args_.size() > kMaxElementwiseInputs || result_ != dtype_) refuse();
-    std::vector<ShapeDtype> inputs;
-    for (const Atom atom : equation_.inputs) inputs.push_back(program_.type_of(atom));
-    const std::vector outputs = {program_.variable_types[equation_.outputs[0]]};
-    const ElementwiseSpec spec = describe(inputs, outputs, equation_.params.get());
-    if (!spec.loop.loop || spec.loop.result != dtype_) refuse();
+    if (operation_.is_for_rare) refuse();
+    return call_loop();
+  }
+
+  // Calls the kernel's own loop with one element for each lane.
+  Arg call_loop() {
+    if (!operation_.loop || args_.size() > kMaxElementwiseInputs) refuse();
     Inst inst{.op = Op::kCall,
               .type = type_,
               .source = type_,
-              .imm = std::bit_cast<int64_t>(spec.loop.loop),
-              .extra = spec.extra};
-    for (size_t i = 0; i < args_.size(); ++i) {
-      if (spec.loads[i] != dtype_) refuse();
-      inst.args[i] = args_[i];
-    }
+              .imm = std::bit_cast<int64_t>(operation_.loop),
+              .extra = operation_.extra};
+    std::ranges::copy(args_, inst.args.begin());
     return b_.add(inst);
   }
 
@@ -288,7 +291,7 @@ class Elementwise {
       return extreme(b_, dtype_, type_, name_ == "max", x(), y());
     if (name_ == "clamp") return clamp();
     if (name_ == "integer_pow") {
-      const int64_t exponent = params_as<IntegerPowParams>(equation_.params.get()).y;
+      const int64_t exponent = params_as<IntegerPowParams>(operation_.params).y;
       if (exponent >= 0) return integer_power(static_cast<uint64_t>(exponent));
     }
     refuse();
@@ -300,6 +303,12 @@ class Elementwise {
       if (exponent & 1) result = add(Op::kMul, {result, base});
     }
     return result;
+  }
+
+  // The comparison of lanes of integers.
+  Op greater_op() const {
+    if (!has_sign(dtype_) && !processor().has_masks) refuse();
+    return has_sign(dtype_) ? Op::kLaneGreater : Op::kLaneAbove;
   }
 
   // Operations on several integers in one register.
@@ -314,9 +323,11 @@ class Elementwise {
     }
     if (name_ == "not") return add(Op::kBitXor, {x(), all_bits()});
     if (name_ == "neg") return add(Op::kLaneSub, {Arg::constant(0), x()});
-    if (name_ == "mul" && type_.width == 4) return add(Op::kLaneMul, {x(), y()});
-    if ((name_ == "max" || name_ == "min") && has_sign(dtype_)) {
-      const Arg greater = add(Op::kLaneGreater, {x(), y()});
+    const bool can_multiply = type_.width == 4 || processor().has_masks;
+    if (name_ == "mul" && can_multiply) return add(Op::kLaneMul, {x(), y()});
+    if (name_ == "square" && can_multiply) return add(Op::kLaneMul, {x(), x()});
+    if (name_ == "max" || name_ == "min") {
+      const Arg greater = b_.lane_compare(greater_op(), type_, x(), y());
       return name_ == "max" ? b_.blend(type_, greater, y(), x())
                             : b_.blend(type_, greater, x(), y());
     }
@@ -350,7 +361,7 @@ class Elementwise {
         // Converts the lanes of a mask to numbers.
         if (from == DType::kBool) {
           const Arg one = is_floating(to) ? number(1, type.width) : Arg::constant(1);
-          return b_.add(Op::kBitAnd, type, {value, one});
+          return b_.add(Op::kSelectOrZero, type, {value, one});
         }
         if (to == DType::kBool && is_floating(from)) {
           return b_.float_compare(Cond::kNe, type, value, number(0, type.width));
@@ -379,8 +390,7 @@ class Elementwise {
   }
 
   Builder& b_;
-  const Program& program_;
-  const Equation& equation_;
+  const Operation& operation_;
   const std::span<const Arg> args_;
   const std::string_view name_;
   const DType dtype_, result_;
@@ -409,6 +419,7 @@ RegType reg_type(DType dtype, int lanes, int mask_width) {
   check_dtype(dtype);
   const int width =
       dtype == DType::kBool ? (lanes > 1 ? mask_width : 4) : static_cast<int>(byte_width(dtype));
+  if (dtype == DType::kBool && lanes > 1) return mask(width, lanes);
   return lanes > 1 || is_floating(dtype) ? vector(width, lanes) : general(width);
 }
 
@@ -424,16 +435,56 @@ Arg extreme(Builder& b, DType dtype, RegType type, bool is_max, Arg x, Arg y) {
         has_sign(dtype) ? (is_max ? Cond::kGt : Cond::kLt) : (is_max ? Cond::kAbove : Cond::kBelow);
     return b.select(type, b.compare(cond, type, x, y), y, x);
   }
+  const Op op = is_max ? Op::kFloatMax : Op::kFloatMin;
+  // A constant that is a number needs fewer instructions: the operation gives its second operand if
+  // one is NaN, or if both are zeros. Zeros of both signs must be told apart only if the constant
+  // is the result.
+  if (x.is_const() != y.is_const()) {
+    const Arg constant = x.is_const() ? x : y, other = x.is_const() ? y : x;
+    const uint64_t sign = uint64_t{1} << (8 * type.width - 1);
+    const uint64_t infinity = type.width == 8 ? 0x7ff0000000000000 : 0x7f800000;
+    const bool is_nan = (constant.bits & (sign - 1)) > infinity;
+    const bool wins_ties = constant.bits == (is_max ? 0 : sign);
+    if (!is_nan && !wins_ties) return b.add(op, type, {constant, other});
+    if (!is_nan) {
+      const Arg number = b.add(op, type, {other, constant});
+      return b.blend(type, b.float_compare(Cond::kUnordered, type, other, other), number, other);
+    }
+  }
   // Same formula as maximum() and minimum() in kernels/arithmetic.h.
-  const Arg apart = b.add(is_max ? Op::kFloatMax : Op::kFloatMin, type, {x, y});
+  const Arg apart = b.add(op, type, {x, y});
   const Arg zero = b.add(is_max ? Op::kBitAnd : Op::kBitOr, type, {x, y});
   const Arg number = b.blend(type, b.float_compare(Cond::kEq, type, x, y), apart, zero);
   return b.blend(type, b.float_compare(Cond::kUnordered, type, x, x), number, x);
 }
 
-Arg elementwise(Builder& builder, const Program& program, const Equation& equation,
-                std::span<const Arg> args, int lanes, int mask_width) {
-  return Elementwise(builder, program, equation, args, lanes, mask_width).run();
+Operation operation_of(const Program& program, const Equation& equation) {
+  const DType result = program.variable_types[equation.outputs[0]].dtype();
+  Operation made{.name = equation.primitive->name,
+                 .params = equation.params.get(),
+                 .dtype = equation.inputs.empty() ? DType::kInvalid
+                                                  : program.type_of(equation.inputs[0]).dtype(),
+                 .result = result};
+  const ElementwiseFactory describe = find_elementwise(made.name);
+  if (!describe || result != made.dtype || equation.inputs.size() > kMaxElementwiseInputs) {
+    return made;
+  }
+  std::vector<ShapeDtype> inputs;
+  for (const Atom atom : equation.inputs) inputs.push_back(program.type_of(atom));
+  const std::vector outputs = {program.variable_types[equation.outputs[0]]};
+  const ElementwiseSpec spec = describe(inputs, outputs, made.params);
+  const auto loads = std::span(spec.loads).first(inputs.size());
+  const bool is_of_dtype = std::ranges::all_of(loads, [&](DType load) { return load == result; });
+  if (spec.loop.result == result && is_of_dtype) {
+    made.loop = spec.loop.loop;
+    made.extra = spec.extra;
+  }
+  return made;
+}
+
+Arg elementwise(Builder& builder, const Operation& operation, std::span<const Arg> args, int lanes,
+                int mask_width) {
+  return Elementwise(builder, operation, args, lanes, mask_width).run();
 }
 
 }  // namespace farcall::native::jit

@@ -3,10 +3,12 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <farcall/program/program.h>
 
 #include "engine/native/jit/builder.h"
+#include "engine/native/kernels/elementwise/elementwise.h"
 
 namespace farcall::native::jit {
 
@@ -27,10 +29,24 @@ RegType reg_type(DType dtype, int lanes, int mask_width);
 // The bits of one element in memory, in the format of constants.
 uint64_t element_bits(DType dtype, const std::byte* element);
 
-// Translates an elementwise equation on one part of each operand. All registers have `lanes` lanes.
-// Raises Refusal if the instructions do not exist.
-Arg elementwise(Builder& builder, const Program& program, const Equation& equation,
-                std::span<const Arg> args, int lanes, int mask_width);
+// An elementwise operation in dtypes that registers hold.
+struct Operation {
+  std::string_view name;
+  const Params* params = nullptr;
+  DType dtype = DType::kInvalid;  // of the first operand
+  DType result = DType::kInvalid;
+  // The kernel's loop, for functions and elements without instructions; null if its dtypes are not
+  // `dtype`. `is_for_rare`: only for elements.
+  Loop loop = nullptr;
+  int64_t extra = 0;
+  bool is_for_rare = false;
+};
+Operation operation_of(const Program& program, const Equation& equation);
+
+// Translates an operation on one part of each operand. All registers have `lanes` lanes. Raises
+// Refusal if the instructions do not exist.
+Arg elementwise(Builder& builder, const Operation& operation, std::span<const Arg> args, int lanes,
+                int mask_width);
 
 // The maximum or minimum, as in the kernels "max" and "min".
 Arg extreme(Builder& builder, DType dtype, RegType type, bool is_max, Arg x, Arg y);

@@ -10,15 +10,6 @@
 namespace farcall::native::jit {
 namespace {
 
-// Offsets of the frame's fields from rsp.
-constexpr int kSavedVectors = 0;  // 32 bytes for each register
-constexpr int kSavedGeneral = 13 * 32;
-constexpr int kFrame = kSavedGeneral + 6 * 8;
-constexpr int kCountdown = kFrame + 8;
-constexpr int kCallInputs = kCountdown + 8;                         // three pointers
-constexpr int kCallBuffers = (kCallInputs + 3 * 8 + 31) / 32 * 32;  // inputs, then the output
-constexpr int kSlots = kCallBuffers + 4 * 32;
-static_assert(kSlots % kStackAlignment == 0);
 // The offset of an element of an array of the frame.
 constexpr size_t element_at(int array, int index, int width) {
   return static_cast<size_t>(array) + static_cast<size_t>(index) * static_cast<size_t>(width);
@@ -38,20 +29,72 @@ int64_t look_for_interrupt() noexcept { return poll_interrupt_and_keep() ? 1 : 0
 
 }  // namespace
 
-bool can_encode() { return loop_target() != LoopTarget::kBaseline; }
+const Processor& processor() {
+  static const Processor found = [] {
+    switch (loop_target()) {
+      case LoopTarget::kAvx512:
+        return Processor{.vector_bytes = 64, .has_masks = true};
+      case LoopTarget::kAvx2:
+        return Processor{.vector_bytes = 32};
+      default:
+        return Processor{};
+    }
+  }();
+  return found;
+}
+
+namespace {
+
+Allocation allocation_of(const Code& code) {
+  const RegisterCounts& counts = processor().has_masks ? kAvx512Registers : kAvx2Registers;
+  return allocate(code, counts.general, counts.vector, counts.mask);
+}
+
+}  // namespace
+
+bool fits_in_registers(const Code& code) {
+  const Allocation allocation = allocation_of(code);
+  for (size_t i = 0; i < code.regs.size(); ++i) {
+    const bool is_on_stack = allocation.locations[i].kind == Location::Kind::kStack;
+    if (is_on_stack && code.regs[i].bank != Bank::kGeneral) return false;
+  }
+  return true;
+}
 
 std::vector<std::byte> encode(const Code& code) {
   if (code.insts.size() > kMostInsts) return {};
-  const Allocation allocation = allocate(code, Assembler::kNumGeneral, Assembler::kNumVector);
+  const Allocation allocation = allocation_of(code);
   if (allocation.stack_bytes > kMostStackBytes) return {};
   std::vector<std::byte> bytes(kOtherBytes + code.insts.size() * kInstBytes);
   try {
-    bytes.resize(Assembler(code, allocation, bytes.data(), bytes.size()).assemble());
+    const auto make = processor().has_masks ? make_avx512_assembler : make_avx2_assembler;
+    bytes.resize(make(code, allocation, bytes.data(), bytes.size())->assemble());
   } catch (const Xbyak::Error&) {
     bytes.clear();
   }
   return bytes;
 }
+
+Assembler::Assembler(const Code& code, const Allocation& allocation, const RegisterCounts& counts,
+                     int vector_bytes, std::byte* buffer, size_t size)
+    : CodeGenerator(size, buffer),
+      code_(code),
+      allocation_(allocation),
+      counts_(counts),
+      vector_bytes_(vector_bytes),
+      at_([&] {
+        FrameLayout at{};  // the vectors are saved first
+        at.saved_masks = counts.vector * vector_bytes;
+        at.saved_general = at.saved_masks + counts.mask * 8;
+        at.frame = at.saved_general + 6 * 8;
+        at.countdown = at.frame + 8;
+        at.call_inputs = at.countdown + 8;
+        const int end = at.call_inputs + 3 * 8;
+        at.call_buffers = (end + kStackAlignment - 1) / kStackAlignment * kStackAlignment;
+        at.slots = at.call_buffers + 4 * kStackAlignment;
+        return at;
+      }()),
+      labels_(code.num_labels) {}
 
 size_t Assembler::assemble() {
   prologue();
@@ -64,9 +107,10 @@ size_t Assembler::assemble() {
 }
 
 void Assembler::emit(const Inst& inst) {
-  if (emit_control(inst) || emit_memory(inst) || emit_conversion(inst)) return;
-  const bool is_done =
-      inst.type.bank == Bank::kGeneral ? emit_general(inst) : emit_vector(inst) || emit_lanes(inst);
+  const bool is_done = emit_control(inst) || emit_memory(inst) || emit_masked(inst) ||
+                       emit_conversion(inst) ||
+                       (inst.type.bank == Bank::kGeneral ? emit_general(inst)
+                                                         : emit_vector(inst) || emit_lanes(inst));
   if (!is_done) throw Xbyak::Error(Xbyak::ERR_INTERNAL);
 }
 
@@ -74,13 +118,17 @@ void Assembler::prologue() {
   push(rbp);
   mov(rbp, rsp);
   for (const auto& reg : {rbx, r12, r13, r14, r15}) push(reg);
-  sub(rsp, static_cast<uint32_t>(kSlots + allocation_.stack_bytes));
+  sub(rsp, static_cast<uint32_t>(at_.slots + allocation_.stack_bytes));
   and_(rsp, static_cast<uint32_t>(-kStackAlignment));
-  mov(ptr[rsp + kFrame], rdi);
-  mov(dword[rsp + kCountdown], kBetweenLooks);
+  mov(ptr[rsp + at_.frame], rdi);
+  const auto has = [&](Op op) {
+    return std::ranges::find(code_.insts, op, &Inst::op) != code_.insts.end();
+  };
+  if (has(Op::kCountDown)) mov(dword[rsp + at_.countdown], kBetweenLooks);
+  if (!has(Op::kCall)) return;
   for (int i = 0; i < 3; ++i) {
-    lea(rax, ptr[rsp + element_at(kCallBuffers, i, 32)]);
-    mov(ptr[rsp + element_at(kCallInputs, i, 8)], rax);
+    lea(rax, ptr[rsp + element_at(at_.call_buffers, i, kStackAlignment)]);
+    mov(ptr[rsp + element_at(at_.call_inputs, i, 8)], rax);
   }
 }
 
@@ -122,7 +170,7 @@ bool Assembler::emit_memory(const Inst& inst) {
   switch (inst.op) {
     case Op::kPointer: {
       const General made = target(inst, {});
-      mov(rcx, ptr[rsp + kFrame]);
+      mov(rcx, ptr[rsp + at_.frame]);
       mov(rcx, ptr[rcx + offsetof(Frame, pointers)]);
       mov(made, ptr[rcx + element_at(0, static_cast<int>(inst.imm), 8)]);
       finish(inst, made);
@@ -130,14 +178,14 @@ bool Assembler::emit_memory(const Inst& inst) {
     }
     case Op::kCount: {
       const General made = target(inst, {});
-      mov(rcx, ptr[rsp + kFrame]);
+      mov(rcx, ptr[rsp + at_.frame]);
       mov(made, ptr[rcx + offsetof(Frame, count)]);
       finish(inst, made);
       return true;
     }
     case Op::kSetCount:
       load(rax, inst.args[0]);
-      mov(rcx, ptr[rsp + kFrame]);
+      mov(rcx, ptr[rsp + at_.frame]);
       mov(ptr[rcx + offsetof(Frame, count)], rax);
       return true;
     case Op::kLoad: {
@@ -176,28 +224,30 @@ bool Assembler::emit_memory(const Inst& inst) {
   }
 }
 
-Xbyak::Address Assembler::slot(Reg reg) const { return ptr[rsp + kSlots + where(reg).index]; }
+Xbyak::Address Assembler::slot(Reg reg) const { return ptr[rsp + at_.slots + where(reg).index]; }
 
-Xbyak::Address Assembler::in_memory(uint64_t bits, RegType type) {
-  return ptr[rip + constants_[{bits, type.width, type.lanes > 1}]];
+const Xbyak::Label& Assembler::constant(uint64_t bits, int width, int times) {
+  return constants_[{bits, width, times}];
 }
 
 void Assembler::constants() {
-  align(32);
-  // Constants that fill a vector come first, because they are aligned to their size.
-  for (const bool is_wide : {true, false}) {
-    for (auto& [key, label] : constants_) {
-      const auto& [bits, width, fills] = key;
-      if (fills != is_wide) continue;
-      L(label);
-      for (int i = 0; i < (fills ? 32 / width : 1); ++i) {
-        if (width == 4) {
-          dd(static_cast<uint32_t>(bits));
-        } else {
-          dq(bits);
-        }
+  // The largest constants come first, because they are aligned to their size.
+  std::vector<std::pair<int, decltype(constants_)::value_type*>> all;
+  for (auto& each : constants_) {
+    const auto& [bits, width, times] = each.first;
+    all.emplace_back(-width * times, &each);
+  }
+  std::ranges::stable_sort(all, {}, [](const auto& each) { return each.first; });
+  align(kStackAlignment);
+  for (auto& [size, each] : all) {
+    const auto& [bits, width, times] = each->first;
+    L(each->second);
+    for (int i = 0; i < times; ++i) {
+      if (width == 4) {
+        dd(static_cast<uint32_t>(bits));
+      } else {
+        dq(bits);
       }
-      if (!fills && width == 4) dd(0);
     }
   }
 }
@@ -207,7 +257,7 @@ void Assembler::constants() {
 void Assembler::count_down(const Inst& inst) {
   Cold& cold = colds_.emplace_back();
   const auto weight = std::clamp<int64_t>(inst.imm, 1, kBetweenLooks);
-  sub(dword[rsp + kCountdown], static_cast<uint32_t>(weight));
+  sub(dword[rsp + at_.countdown], static_cast<uint32_t>(weight));
   js(cold.begin, T_NEAR);
   L(cold.back);
 }
@@ -218,22 +268,23 @@ void Assembler::call_loop(const Inst& inst) {
   for (size_t i = 0; i < 3; ++i) {
     if (inst.args[i].kind == Arg::Kind::kNone) continue;
     const Vector from = in_vector(inst.args[i], inst.type, 0);
-    store_vector(ptr[rsp + element_at(kCallBuffers, static_cast<int>(i), 32)], from,
-                 inst.type.bytes());
+    store_vector(ptr[rsp + element_at(at_.call_buffers, static_cast<int>(i), kStackAlignment)],
+                 from, inst.type.bytes());
   }
   mov(edx, inst.type.lanes);
   mov(rcx, static_cast<uint64_t>(inst.extra));
   mov(rax, static_cast<uint64_t>(inst.imm));
   call(save_and_call_);
   const Vector made = vector_target(inst);
-  load_vector(made, ptr[rsp + element_at(kCallBuffers, 3, 32)], inst.type, inst.type.bytes());
+  load_vector(made, ptr[rsp + element_at(at_.call_buffers, 3, kStackAlignment)], inst.type,
+              inst.type.bytes());
   finish(inst, made);
 }
 
 void Assembler::cold_code() {
   for (Cold& cold : colds_) {
     L(cold.begin);
-    mov(dword[rsp + kCountdown], kBetweenLooks);
+    mov(dword[rsp + at_.countdown], kBetweenLooks);
     mov(rax, reinterpret_cast<uint64_t>(&look_for_interrupt));
     call(save_and_call_);
     test(eax, eax);
@@ -244,25 +295,38 @@ void Assembler::cold_code() {
   save_and_call();
 }
 
+void Assembler::save_vectors(int at, bool restores) {
+  for (int i = 0; i < counts_.vector; ++i) {
+    const Xbyak::Address place = ptr[rsp + element_at(at, i, vector_bytes_)];
+    const Vector reg = vector_bytes_ == 64 ? Vector(Xbyak::Zmm(3 + i)) : Vector(Xbyak::Ymm(3 + i));
+    restores ? vmovups(reg, place) : vmovups(place, reg);
+  }
+  for (int i = 0; i < counts_.mask; ++i) {
+    const Xbyak::Address place = ptr[rsp + element_at(at + at_.saved_masks, i, 8)];
+    const Xbyak::Opmask reg(3 + i);
+    restores ? kmovq(reg, place) : kmovq(place, reg);
+  }
+}
+
 // Calls rax with the arguments of a kernel's loop; the caller sets rdx and rcx. Preserves all
 // registers except the temporary ones.
 void Assembler::save_and_call() {
-  constexpr int kBelow = 32;  // the return address and padding that aligns the stack
+  constexpr int kBelow = 64;  // the return address and padding that aligns the stack
+  const General general[] = {rsi, rdi, r8, r9, r10, r11};
   L(save_and_call_);
   sub(rsp, kBelow - 8);
-  for (int i = 0; i < kNumVector; ++i) {
-    vmovups(ptr[rsp + element_at(kBelow + kSavedVectors, i, 32)], Xbyak::Ymm(3 + i));
+  save_vectors(kBelow, false);
+  for (int i = 0; i < 6; ++i) {
+    mov(ptr[rsp + element_at(kBelow + at_.saved_general, i, 8)], general[i]);
   }
-  const General general[] = {rsi, rdi, r8, r9, r10, r11};
-  for (int i = 0; i < 6; ++i) mov(ptr[rsp + element_at(kBelow + kSavedGeneral, i, 8)], general[i]);
-  lea(rdi, ptr[rsp + kBelow + kCallInputs]);
-  lea(rsi, ptr[rsp + element_at(kBelow + kCallBuffers, 3, 32)]);
+  lea(rdi, ptr[rsp + kBelow + at_.call_inputs]);
+  lea(rsi, ptr[rsp + element_at(kBelow + at_.call_buffers, 3, kStackAlignment)]);
   vzeroupper();
   call(rax);
-  for (int i = 0; i < kNumVector; ++i) {
-    vmovups(Xbyak::Ymm(3 + i), ptr[rsp + element_at(kBelow + kSavedVectors, i, 32)]);
+  save_vectors(kBelow, true);
+  for (int i = 0; i < 6; ++i) {
+    mov(general[i], ptr[rsp + element_at(kBelow + at_.saved_general, i, 8)]);
   }
-  for (int i = 0; i < 6; ++i) mov(general[i], ptr[rsp + element_at(kBelow + kSavedGeneral, i, 8)]);
   add(rsp, kBelow - 8);
   ret();
 }

@@ -19,8 +19,15 @@ struct Frame {
 // (core/interrupt.h).
 using Entry = int64_t (*)(Frame*);
 
-// Whether this processor supports the code that encode() makes, and FARCALL_ISA allows it.
-bool can_encode();
+// What code may use: what this processor has and FARCALL_ISA allows.
+struct Processor {
+  int vector_bytes = 0;    // of the widest vector; 0 if there is no code for this processor
+  bool has_masks = false;  // AVX-512: kFloatScale, kRoundToHalf, all formats of tiles
+};
+const Processor& processor();
+
+// Whether the code needs no memory for vectors and masks on the stack.
+bool fits_in_registers(const Code& code);
 
 // Returns position-independent code; empty if the code is too long.
 std::vector<std::byte> encode(const Code& code);

@@ -21,7 +21,7 @@ Assembler::General Assembler::sized(const General& reg, int width) {
 
 Assembler::General Assembler::register_of(Reg reg, int width) const {
   // Registers that calls do not preserve come first.
-  constexpr int kNumbers[kNumGeneral] = {6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15};
+  constexpr int kNumbers[] = {6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15};
   const int number = kNumbers[where(reg).index];
   return width == 8 ? General(Xbyak::Reg64(number)) : General(Xbyak::Reg32(number));
 }

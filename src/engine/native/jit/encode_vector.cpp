@@ -1,31 +1,12 @@
 // Instructions on floats and lanes. Operations on one lane ignore the contents of the others.
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "engine/native/jit/assembler.h"
 
 namespace farcall::native::jit {
 namespace {
-
-// The processor's predicates of comparisons. None of them signals for quiet NaNs.
-uint8_t predicate(Cond cond) {
-  switch (cond) {
-    case Cond::kEq:
-      return 0;
-    case Cond::kNe:
-      return 4;
-    case Cond::kLt:
-      return 17;
-    case Cond::kLe:
-      return 18;
-    case Cond::kGt:
-      return 30;
-    case Cond::kGe:
-      return 29;
-    default:
-      return 3;  // unordered: an operand is NaN
-  }
-}
 
 uint64_t bits_of(double value, int width) {
   return width == 8 ? std::bit_cast<uint64_t>(value)
@@ -35,6 +16,7 @@ uint64_t bits_of(double value, int width) {
 }  // namespace
 
 Assembler::Vector Assembler::sized(int index, RegType type) {
+  if (type.bytes() > 32) return Xbyak::Zmm(index);
   return type.bytes() > 16 ? Vector(Xbyak::Ymm(index)) : Vector(index);
 }
 
@@ -42,61 +24,35 @@ Assembler::Vector Assembler::vector_of(Reg reg, RegType type) const {
   return sized(3 + where(reg).index, type);
 }
 
-// Emits a mask of the first `bytes` bytes.
-void Assembler::first_bytes(RegType type, int bytes) {
-  for (int i = 0; i < type.bytes(); i += 4) dd(i < bytes ? UINT32_MAX : 0);
-}
-
 void Assembler::load_vector(const Vector& target, const Xbyak::Address& address, RegType type,
                             int bytes) {
   const Vector low(target.getIdx());
   if (bytes == 4) return vmovss(low, address);
   if (bytes == 8) return vmovsd(low, address);
-  if (bytes == 16) return vmovups(low, address);
-  if (bytes == 32) return vmovups(target, address);
-  // The remaining lanes become zero.
-  Xbyak::Label mask, after;
-  vmovups(sized(2, type), ptr[rip + mask]);
-  jmp(after);
-  align(4);
-  L(mask);
-  first_bytes(type, bytes);
-  L(after);
-  vmaskmovps(target, sized(2, type), address);
+  if (bytes == type.bytes()) return vmovups(target, address);
+  load_first(target, address, bytes);
 }
 
 void Assembler::store_vector(const Xbyak::Address& address, const Vector& from, int bytes) {
   const Vector low(from.getIdx());
   if (bytes == 4) return vmovss(address, low);
   if (bytes == 8) return vmovsd(address, low);
-  if (bytes == 16) return vmovups(address, low);
-  if (bytes == 32) return vmovups(address, from);
-  const RegType type = vector(4, bytes > 16 ? 8 : 4);
-  Xbyak::Label mask, after;
-  vmovups(sized(2, type), ptr[rip + mask]);
-  jmp(after);
-  align(4);
-  L(mask);
-  first_bytes(type, bytes);
-  L(after);
-  vmaskmovps(address, sized(2, type), sized(from.getIdx(), type));
+  if (bytes == static_cast<int>(from.getBit()) / 8) return vmovups(address, from);
+  store_first(address, from, bytes);
 }
 
 Assembler::Vector Assembler::in_vector(const Arg& arg, RegType type, int spare) {
   if (is_in_register(arg)) return vector_of(arg.as_reg(), type);
   const Vector target = sized(spare, type);
-  if (arg.is_const() && arg.bits == 0) {
-    vxorps(target, target, target);
+  if (arg.is_const()) {
+    arg.bits == 0 ? vxorps(Xbyak::Xmm(spare), Xbyak::Xmm(spare), Xbyak::Xmm(spare))
+                  : load_constant(target, arg.bits, type);
+  } else if (type.bytes() > 8) {
+    vmovups(target, slot(arg.as_reg()));
+  } else if (type.width == 4) {
+    vmovss(target, slot(arg.as_reg()));
   } else {
-    with_vector_operand(arg, type, [&](const Operand& from) {
-      if (type.bytes() > 8) {
-        vmovups(target, from);
-      } else if (type.width == 4) {
-        vmovss(target, static_cast<const Xbyak::Address&>(from));
-      } else {
-        vmovsd(target, static_cast<const Xbyak::Address&>(from));
-      }
-    });
+    vmovsd(target, slot(arg.as_reg()));
   }
   return target;
 }
@@ -116,28 +72,61 @@ void Assembler::finish(const Inst& inst, const Vector& made) {
   }
 }
 
+// A constant is read from memory as the second operand, if the operation allows to swap them.
 void Assembler::emit_binary(const Inst& inst, const Forms& forms) {
-  const bool is_float = inst.type.width == 4;
-  const Binary one = is_float ? forms.ss : forms.sd, all = is_float ? forms.ps : forms.pd;
-  const Vector x = in_vector(inst.args[0], inst.type, 1), made = vector_target(inst);
-  with_vector_operand(inst.args[1], inst.type, [&](const Operand& y) {
-    (this->*(inst.type.lanes == 1 ? one : all))(made, x, y);
-  });
+  const bool swaps =
+      inst.args[0].is_const() && (inst.op == Op::kFloatAdd || inst.op == Op::kFloatMul);
+  const Vector x = in_vector(inst.args[swaps ? 1 : 0], inst.type, 1), made = vector_target(inst);
+  with_vector_operand(inst.args[swaps ? 0 : 1], inst.type,
+                      [&](const Operand& y) { (this->*forms.of(inst.type))(made, x, y); });
   finish(inst, made);
 }
 
+// Uses the form of the instruction that overwrites the operand in the result's register, if one is
+// there, and that reads a constant from memory.
 void Assembler::multiply_add(const Inst& inst) {
-  const bool is_float = inst.type.width == 4, is_one = inst.type.lanes == 1;
-  const Vector y = in_vector(inst.args[1], inst.type, 1), made = sized(0, inst.type);
-  if (const Vector x = in_vector(inst.args[0], inst.type, 0); x.getIdx() != 0) vmovaps(made, x);
-  with_vector_operand(inst.args[2], inst.type, [&](const Operand& z) {
-    if (is_one) {
-      is_float ? vfmadd213ss(made, y, z) : vfmadd213sd(made, y, z);
-    } else {
-      is_float ? vfmadd213ps(made, y, z) : vfmadd213pd(made, y, z);
+  using G = CodeGenerator;
+  const bool is_negated = inst.op == Op::kFloatNegMulAdd;
+  // Forms 132: r = r z + y, 213: r = y r + z, 231: r = y z + r, where z may be in memory.
+  using Fused = FormsOf<Ternary>;
+  const Fused form132 =
+      is_negated ? Fused{&G::vfnmadd132ss, &G::vfnmadd132sd, &G::vfnmadd132ps, &G::vfnmadd132pd}
+                 : Fused{&G::vfmadd132ss, &G::vfmadd132sd, &G::vfmadd132ps, &G::vfmadd132pd};
+  const Fused form213 =
+      is_negated ? Fused{&G::vfnmadd213ss, &G::vfnmadd213sd, &G::vfnmadd213ps, &G::vfnmadd213pd}
+                 : Fused{&G::vfmadd213ss, &G::vfmadd213sd, &G::vfmadd213ps, &G::vfmadd213pd};
+  const Fused form231 =
+      is_negated ? Fused{&G::vfnmadd231ss, &G::vfnmadd231sd, &G::vfnmadd231ps, &G::vfnmadd231pd}
+                 : Fused{&G::vfmadd231ss, &G::vfmadd231sd, &G::vfmadd231ps, &G::vfmadd231pd};
+  const Vector result = vector_target(inst);
+  const auto is_there = [&](const Arg& arg) {
+    return is_in_register(arg) && vector_of(arg.as_reg(), inst.type).getIdx() == result.getIdx();
+  };
+  const auto emit = [&](const Fused& forms, const Arg& y, const Arg& z) {
+    const Vector second = in_vector(y, inst.type, 1);
+    with_vector_operand(z, inst.type, [&](const Operand& third) {
+      (this->*forms.of(inst.type))(result, second, third);
+    });
+  };
+  Arg x = inst.args[0], y = inst.args[1];
+  const Arg z = inst.args[2];
+  if (x.is_const() || (is_there(y) && !is_there(x))) std::swap(x, y);
+  if (is_there(z)) {
+    emit(form231, x, y);
+  } else {
+    if (const Vector from = in_vector(x, inst.type, result.getIdx());
+        from.getIdx() != result.getIdx()) {
+      vmovaps(result, from);
     }
-  });
-  finish(inst, made);
+    y.is_const() && !z.is_const() ? emit(form132, z, y) : emit(form213, y, z);
+  }
+  finish(inst, result);
+}
+
+Xbyak::RegExp Assembler::tile_address(const Inst& inst) {
+  const General base = in_register(inst.args[0], 8, rcx), index = in_register(inst.args[1], 8, rax);
+  return Xbyak::RegExp(base) + Xbyak::RegExp(index, inst.element_bytes()) +
+         static_cast<size_t>(inst.imm);
 }
 
 bool Assembler::emit_vector(const Inst& inst) {
@@ -164,6 +153,7 @@ bool Assembler::emit_vector(const Inst& inst) {
     case Op::kFloatMin:
       return binary({&G::vminss, &G::vminsd, &G::vminps, &G::vminpd});
     case Op::kFloatMulAdd:
+    case Op::kFloatNegMulAdd:
       multiply_add(inst);
       return true;
     case Op::kFloatSqrt: {
@@ -173,30 +163,6 @@ bool Assembler::emit_vector(const Inst& inst) {
       } else {
         is_float ? vsqrtps(made, x) : vsqrtpd(made, x);
       }
-      finish(inst, made);
-      return true;
-    }
-    case Op::kFloatRound: {
-      const Vector x = in_vector(inst.args[0], inst.type, 1), made = vector_target(inst);
-      const auto mode = static_cast<uint8_t>(inst.imm | 8);  // no exception if inexact
-      if (is_one) {
-        is_float ? vroundss(made, x, x, mode) : vroundsd(made, x, x, mode);
-      } else {
-        is_float ? vroundps(made, x, mode) : vroundpd(made, x, mode);
-      }
-      finish(inst, made);
-      return true;
-    }
-    case Op::kFloatCompare: {
-      const Vector x = in_vector(inst.args[0], inst.type, 1), made = vector_target(inst);
-      const uint8_t number = predicate(inst.cond);
-      with_vector_operand(inst.args[1], inst.type, [&](const Operand& y) {
-        if (is_one) {
-          is_float ? vcmpss(made, x, y, number) : vcmpsd(made, x, y, number);
-        } else {
-          is_float ? vcmpps(made, x, y, number) : vcmppd(made, x, y, number);
-        }
-      });
       finish(inst, made);
       return true;
     }
@@ -210,15 +176,22 @@ bool Assembler::emit_lanes(const Inst& inst) {
   const bool is_four = inst.type.width == 4;
   // These operations have no form for one lane; computing all lanes costs nothing. A single lane in
   // memory is loaded alone.
-  using Lanes = void (G::*)(const Xbyak::Xmm&, const Xbyak::Xmm&, const Operand&);
   const auto binary = [&](auto four, auto eight) {
-    const Vector x = in_vector(inst.args[0], inst.type, 1);
-    const Vector y = in_vector(inst.args[1], inst.type, 2), made = vector_target(inst);
-    (this->*(is_four ? four : eight))(made, x, y);
+    // Operations that can be swapped have a constant second.
+    const bool swaps =
+        inst.args[0].is_const() && inst.op != Op::kLaneSub && inst.op != Op::kBitAndNot;
+    const Vector x = in_vector(inst.args[swaps ? 1 : 0], inst.type, 1), made = vector_target(inst);
+    const Arg& second = inst.args[swaps ? 0 : 1];
+    const auto emit = [&](const Operand& y) { (this->*(is_four ? four : eight))(made, x, y); };
+    if (inst.type.lanes == 1) {
+      emit(in_vector(second, inst.type, 2));
+    } else {
+      with_vector_operand(second, inst.type, emit);
+    }
     finish(inst, made);
     return true;
   };
-  const auto lanes = [&](Lanes four, Lanes eight) { return binary(four, eight); };
+  const auto lanes = [&](Ternary four, Ternary eight) { return binary(four, eight); };
   const auto shift = [&](auto four, auto eight) {
     const Vector x = in_vector(inst.args[0], inst.type, 1), made = vector_target(inst);
     if (is_four) {
@@ -231,44 +204,34 @@ bool Assembler::emit_lanes(const Inst& inst) {
   };
   switch (inst.op) {
     case Op::kBitAnd:
-      return binary(&G::vandps, &G::vandps);
+      return binary(&G::vandps, &G::vandpd);
     case Op::kBitOr:
-      return binary(&G::vorps, &G::vorps);
+      return binary(&G::vorps, &G::vorpd);
     case Op::kBitXor:
-      return binary(&G::vxorps, &G::vxorps);
+      return binary(&G::vxorps, &G::vxorpd);
     case Op::kBitAndNot:
-      return binary(&G::vandnps, &G::vandnps);
+      return binary(&G::vandnps, &G::vandnpd);
     case Op::kLaneAdd:
       return lanes(&G::vpaddd, &G::vpaddq);
     case Op::kLaneSub:
       return lanes(&G::vpsubd, &G::vpsubq);
     case Op::kLaneMul:
-      return is_four && lanes(&G::vpmulld, nullptr);
-    case Op::kLaneEqual:
-      return lanes(&G::vpcmpeqd, &G::vpcmpeqq);
-    case Op::kLaneGreater:
-      return lanes(&G::vpcmpgtd, &G::vpcmpgtq);
+      return lanes(&G::vpmulld, &G::vpmullq);
     case Op::kLaneShiftLeft:
       return shift([this](const auto&... x) { vpslld(x...); },
                    [this](const auto&... x) { vpsllq(x...); });
     case Op::kLaneShiftRight:
       return shift([this](const auto&... x) { vpsrld(x...); },
                    [this](const auto&... x) { vpsrlq(x...); });
-    case Op::kBlend: {
-      const Vector mask = in_vector(inst.args[0], inst.type, 0);
-      const Vector no = in_vector(inst.args[1], inst.type, 1);
-      const Vector yes = in_vector(inst.args[2], inst.type, 2), made = vector_target(inst);
-      is_four ? vblendvps(made, no, yes, mask) : vblendvpd(made, no, yes, mask);
-      finish(inst, made);
-      return true;
-    }
     case Op::kBroadcast: {
       const Vector x = in_vector(inst.args[0], vector(inst.type.width, 1), 1);
       const Vector made = vector_target(inst);
       if (is_four) {
         vbroadcastss(made, Xbyak::Xmm(x.getIdx()));
       } else if (inst.type.bytes() > 16) {
-        vbroadcastsd(Xbyak::Ymm(made.getIdx()), Xbyak::Xmm(x.getIdx()));
+        const Xbyak::Xmm lane(x.getIdx());
+        made.isZMM() ? vbroadcastsd(Xbyak::Zmm(made.getIdx()), lane)
+                     : vbroadcastsd(Xbyak::Ymm(made.getIdx()), lane);
       } else {
         vmovddup(made, Xbyak::Xmm(x.getIdx()));
       }
@@ -283,30 +246,6 @@ bool Assembler::emit_lanes(const Inst& inst) {
 bool Assembler::emit_conversion(const Inst& inst) {
   const int width = inst.type.width;
   switch (inst.op) {
-    case Op::kMaskOfBool: {
-      const Vector made = vector_target(inst);
-      load(eax, inst.args[0]);
-      neg(rax);
-      vmovq(made, rax);
-      finish(inst, made);
-      return true;
-    }
-    case Op::kBoolOfMask:
-      vmovd(eax, Xbyak::Xmm(in_vector(inst.args[0], inst.source, 0).getIdx()));
-      and_(eax, 1);
-      finish(inst, General(eax));
-      return true;
-    case Op::kAnyLane: {
-      const Vector mask = in_vector(inst.args[0], inst.source, 0);
-      // The lanes after the first one are undefined.
-      if (inst.source.lanes == 1) {
-        vmovd(eax, Xbyak::Xmm(mask.getIdx()));
-      } else {
-        inst.source.width == 4 ? vmovmskps(eax, mask) : vmovmskpd(eax, mask);
-      }
-      finish(inst, General(eax));
-      return true;
-    }
     case Op::kBitsToVector: {
       const Vector made = vector_target(inst);
       const General from = in_register(inst.args[0], width, rax);

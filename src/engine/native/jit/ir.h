@@ -1,8 +1,8 @@
 // The intermediate representation of a loop: a list of instructions on virtual registers, close to
-// those of the processor. There are two banks of registers: general registers hold an integer, a
-// bool (0 or 1) or an address; vector registers hold one or more lanes of floats, integers, or a
-// mask (all bits of a lane are set, or none). The number of virtual registers is unlimited;
-// allocate.h assigns them to registers of the processor.
+// those of the processor. There are three banks of registers: general registers hold an integer, a
+// bool (0 or 1) or an address; vector registers hold one or more lanes of floats or integers; mask
+// registers hold one bool for each lane. The number of virtual registers is unlimited; allocate.h
+// assigns them to registers of the processor.
 #pragma once
 
 #include <array>
@@ -11,10 +11,11 @@
 
 namespace farcall::native::jit {
 
-enum class Bank : uint8_t { kGeneral, kVector };
+enum class Bank : uint8_t { kGeneral, kVector, kMask };
 
 // The type of a register: the bytes of a lane, 4 or 8, and the number of lanes, which is 1 for
-// general registers. A general register of four bytes is zero-extended.
+// general registers. A general register of four bytes is zero-extended. A mask has the lanes of the
+// vectors that it belongs to.
 struct RegType {
   Bank bank = Bank::kGeneral;
   uint8_t width = 4;
@@ -30,11 +31,17 @@ inline constexpr RegType general(int width) {
 inline constexpr RegType vector(int width, int lanes) {
   return {Bank::kVector, static_cast<uint8_t>(width), static_cast<uint8_t>(lanes)};
 }
+inline constexpr RegType mask(int width, int lanes) {
+  return {Bank::kMask, static_cast<uint8_t>(width), static_cast<uint8_t>(lanes)};
+}
+// The mask of vectors of this type.
+inline constexpr RegType mask_of(RegType type) { return mask(type.width, type.lanes); }
 
 using Reg = uint32_t;
 inline constexpr Reg kNoReg = UINT32_MAX;
 
-// An argument of an instruction: a register, or a constant that is repeated in all lanes.
+// An argument of an instruction: a register, or a constant that is repeated in all lanes. The lanes
+// of a constant mask are all set, or none.
 struct Arg {
   enum class Kind : uint8_t { kNone, kReg, kConst };
   Kind kind = Kind::kNone;
@@ -98,11 +105,12 @@ enum class Op : uint8_t {
   kFloatMul,
   kFloatDiv,
   kFloatMax,
-  kFloatMin,     // kFloatMax, kFloatMin: arg 0 if it is greater (less), else arg 1
-  kFloatMulAdd,  // arg 0 times arg 1 plus arg 2, rounded once
+  kFloatMin,        // kFloatMax, kFloatMin: arg 0 if it is greater (less), else arg 1
+  kFloatMulAdd,     // arg 0 times arg 1 plus arg 2, rounded once
+  kFloatNegMulAdd,  // arg 2 minus arg 0 times arg 1, rounded once
   kFloatSqrt,
-  kFloatRound,    // `imm` is the processor's mode: 0 to even, 1 down, 2 up, 3 to zero
-  kFloatCompare,  // gives a mask
+  kFloatRound,  // `imm` is the processor's mode: 0 to even, 1 down, 2 up, 3 to zero
+  kFloatScale,  // arg 0 times 2 to the power of arg 1, an integer, rounded once
   // ---- lanes of vector registers as bits, and as integers
   kBitAnd,
   kBitOr,
@@ -110,17 +118,25 @@ enum class Op : uint8_t {
   kBitAndNot,  // arg 1 without the bits of arg 0
   kLaneAdd,
   kLaneSub,
-  kLaneMul,  // lanes of four bytes
+  kLaneMul,  // lanes of four bytes; with AVX-512 also of eight
   kLaneShiftLeft,
   kLaneShiftRight,  // both shift by `imm`
+  kBroadcast,       // repeats one lane
+  // ---- masks; comparisons have args of type `source`
+  kFloatCompare,
   kLaneEqual,
-  kLaneGreater,  // kLaneEqual, kLaneGreater: give masks; signed
-  kBlend,        // arg 2 where the mask arg 0 is set, else arg 1
-  kBroadcast,    // repeats one lane
+  kLaneGreater,  // signed
+  kLaneAbove,    // unsigned; AVX-512
+  kMaskAnd,
+  kMaskOr,
+  kMaskXor,
+  kMaskNot,
+  kBlend,         // arg 2 where the mask arg 0 is set, else arg 1
+  kSelectOrZero,  // arg 1 where the mask arg 0 is set, else 0
   // ---- between the banks
-  kMaskOfBool,
-  kBoolOfMask,
-  kAnyLane,  // nonzero if the mask, of type `source`, is set in any lane
+  kMaskOfBool,  // repeats the bool in all lanes
+  kBoolOfMask,  // of one lane
+  kAnyLane,     // nonzero if the mask, of type `source`, is set in any lane
   kBitsToVector,
   kBitsToGeneral,
   kFloatOfInt,
@@ -128,9 +144,16 @@ enum class Op : uint8_t {
   kIntOfFloat,
   kUnsignedOfFloat,  // both saturate, NaN gives 0; args have type `source`
   kFloatOfFloat,     // converts the width; args have type `source`
+  kRoundToHalf,      // lanes of float32 to the nearest float16
   // ---- memory; arg 0 is the address
   kLoad,
-  kStore,     // stores arg 1; both access `bytes` bytes
+  kStore,  // stores arg 1; both access `bytes` bytes
+  // Loads and stores all lanes of a vector or mask at address arg 0, plus arg 1 elements, plus
+  // `imm` bytes; only the lanes of mask arg 2, if there is one, are accessed, others load as zero.
+  // kTileStore stores arg 3.
+  kTileLoad,
+  kTileStore,
+  kTileMask,  // the mask of the first lanes, as many as arg 0
   kPointer,   // the caller's pointer with index `imm`
   kCount,     // the number of steps, given by the caller
   kSetCount,  // returns arg 0 to the caller as the count
@@ -145,10 +168,19 @@ enum class Op : uint8_t {
   kCountDown,  // checks for interrupts from time to time; `imm` is the weight of the loop's step
 };
 
+// The elements of a tile in memory.
+enum class Format : uint8_t {
+  kPlain,      // as in the register
+  kBool,       // a byte for each lane of a mask
+  kHalf,       // float16 for a lane of float32
+  kUpperHalf,  // 16 bits for the upper half of a lane of four bytes
+};
+
 struct Inst {
   Op op = Op::kMove;
   Cond cond = Cond::kEq;
-  uint8_t bytes = 0;  // of the access in memory
+  Format format = Format::kPlain;
+  uint8_t bytes = 0;  // of the access in memory, except in tiles
   RegType type{};     // of the result, and of the args unless they have type `source`
   RegType source{};
   Reg dest = kNoReg;
@@ -158,6 +190,10 @@ struct Inst {
 
   // Whether its only effect is to write its register.
   bool is_pure() const { return dest != kNoReg && op != Op::kMove && op < Op::kLabel; }
+
+  int element_bytes() const {  // of a tile in memory
+    return format == Format::kPlain ? type.width : format == Format::kBool ? 1 : 2;
+  }
 };
 
 struct Code {

@@ -60,7 +60,8 @@ void LoopCode::make() const {
 
 // Returns the reason if there is no code; empty on success.
 std::string LoopCode::make_code() const {
-  if (!can_encode()) return "the processor has no AVX2, or FARCALL_ISA turns it off";
+  if (processor().vector_bytes == 0)
+    return "the processor has no AVX2, or FARCALL_ISA turns it off";
   Code code;
   try {
     const auto* scan = try_params<ScanParams>(&params_);

@@ -17,6 +17,7 @@
 
 #include "engine/native/jit/builder.h"
 #include "engine/native/jit/elements.h"
+#include "engine/native/jit/encode.h"
 #include "engine/native/kernels/movement/rows.h"
 
 namespace farcall::native::jit {
@@ -53,7 +54,7 @@ class ArraySizes {
     const auto width = static_cast<int>(*widths_.begin());
     if (width != 4 && width != 8) return {};
     const auto size = static_cast<unsigned>(*sizes_.begin());
-    const int most = 32 / width, least = 16 / width;
+    const int most = processor().vector_bytes / width, least = 16 / width;
     return Packing{std::clamp(static_cast<int>(std::bit_ceil(size)), least, most), width};
   }
 
@@ -284,8 +285,7 @@ Arg Lowering::part_of(const Value& value, size_t part, int lanes) {
   const RegType scalar = reg_type(value.type.dtype(), 1, packing_.mask_width);
   const RegType whole = reg_type(value.type.dtype(), lanes, packing_.mask_width);
   if (value.type.dtype() == DType::kBool) {
-    const Arg mask = b_.mask_of_bool(packing_.mask_width, one);
-    return mask.is_const() ? mask : b_.add(Op::kBroadcast, whole, {mask});
+    return b_.mask_of_bool(whole, one);
   }
   if (one.is_const()) return one;
   if (scalar.bank == Bank::kVector) return b_.add(Op::kBroadcast, whole, {one});
@@ -301,11 +301,12 @@ Value Lowering::run_elementwise(const Program& program, const Equation& equation
   }
   const ShapeDtype type = program.variable_types[equation.outputs[0]];
   const int lanes = lanes_of(type);
+  const Operation operation = operation_of(program, equation);
   Value result{type, {}};
   for (size_t part = 0; part < num_parts(type); ++part) {
     std::vector<Arg> args;
     for (const Value& input : inputs) args.push_back(part_of(input, part, lanes));
-    result.parts.push_back(elementwise(b_, program, equation, args, lanes, packing_.mask_width));
+    result.parts.push_back(elementwise(b_, operation, args, lanes, packing_.mask_width));
   }
   return result;
 }

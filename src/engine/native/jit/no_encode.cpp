@@ -3,7 +3,12 @@
 
 namespace farcall::native::jit {
 
-bool can_encode() { return false; }
+const Processor& processor() {
+  static constexpr Processor kNone{};
+  return kNone;
+}
+
+bool fits_in_registers(const Code&) { return true; }
 
 std::vector<std::byte> encode(const Code&) { return {}; }
 

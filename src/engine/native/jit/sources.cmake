@@ -8,6 +8,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   endif()
   set(FARCALL_NATIVE_ASSEMBLER
     native/jit/encode.cpp
+    native/jit/encode_avx2.cpp
+    native/jit/encode_avx512.cpp
     native/jit/encode_general.cpp
     native/jit/encode_vector.cpp)
 endif()
@@ -21,6 +23,7 @@ set(FARCALL_NATIVE_JIT
   native/jit/loop_code.cpp
   native/jit/lower.cpp
   native/jit/memory.cpp
+  native/jit/tiles.cpp
   native/jit/vector_functions.cpp)
 if(NOT FARCALL_NATIVE_ASSEMBLER)
   list(APPEND FARCALL_NATIVE_JIT native/jit/no_encode.cpp)

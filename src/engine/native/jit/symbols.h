@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "engine/native/jit/builder.h"
+#include "engine/native/jit/encode.h"
 
 namespace farcall::native::jit::symbols {
 
@@ -102,6 +103,10 @@ Lanes<T> MulAdd(Lanes<T> x, Lanes<T> y, Lanes<T> z) {
   return {write<T>(Op::kFloatMulAdd, {x.arg, y.arg, z.arg})};
 }
 template <class T>
+Lanes<T> NegMulAdd(Lanes<T> x, Lanes<T> y, Lanes<T> z) {
+  return {write<T>(Op::kFloatNegMulAdd, {x.arg, y.arg, z.arg})};
+}
+template <class T>
 Lanes<T> Max(Lanes<T> x, Lanes<T> y) {
   return {write<T>(Op::kFloatMax, {x.arg, y.arg})};
 }
@@ -112,6 +117,12 @@ Lanes<T> Min(Lanes<T> x, Lanes<T> y) {
 template <class T>
 Lanes<T> Sqrt(Lanes<T> x) {
   return {write<T>(Op::kFloatSqrt, {x.arg})};
+}
+// x times 2 to the power of k, if the processor has an instruction for it.
+inline bool can_scale() { return processor().has_masks; }
+template <class T>
+Lanes<T> scaled(Lanes<T> x, Lanes<T> k) {
+  return {write<T>(Op::kFloatScale, {x.arg, k.arg})};
 }
 template <class T>
 Lanes<T> Floor(Lanes<T> x) {
@@ -182,20 +193,24 @@ MaskOf<T> IsNaN(Lanes<T> x) {
   return compared(Cond::kUnordered, x, x);
 }
 template <class T>
+MaskOf<T> combined(Op op, std::initializer_list<Arg> masks) {
+  return {writer.builder->add(op, mask_of(type<T>()), masks)};
+}
+template <class T>
 MaskOf<T> And(MaskOf<T> x, MaskOf<T> y) {
-  return {write<T>(Op::kBitAnd, {x.arg, y.arg})};
+  return combined<T>(Op::kMaskAnd, {x.arg, y.arg});
 }
 template <class T>
 MaskOf<T> Or(MaskOf<T> x, MaskOf<T> y) {
-  return {write<T>(Op::kBitOr, {x.arg, y.arg})};
+  return combined<T>(Op::kMaskOr, {x.arg, y.arg});
 }
 template <class T>
 MaskOf<T> Not(MaskOf<T> x) {
-  return {write<T>(Op::kBitXor, {x.arg, constant(static_cast<typename Of<Tag<T>>::Bits>(-1))})};
+  return combined<T>(Op::kMaskNot, {x.arg});
 }
 template <class T>
 MaskOf<T> TestBit(Lanes<T> x, Lanes<T> bit) {
-  return {write<T>(Op::kLaneEqual, {And(x, bit).arg, bit.arg})};
+  return {writer.builder->lane_compare(Op::kLaneEqual, type<T>(), And(x, bit).arg, bit.arg)};
 }
 template <class T, class From>
 MaskOf<T> RebindMask(Tag<T>, MaskOf<From> x) {
@@ -207,7 +222,7 @@ Lanes<T> IfThenElse(MaskOf<T> mask, Lanes<T> yes, Lanes<T> no) {
 }
 template <class T>
 Lanes<T> IfThenElseZero(MaskOf<T> mask, Lanes<T> yes) {
-  return {write<T>(Op::kBitAnd, {mask.arg, yes.arg})};
+  return {write<T>(Op::kSelectOrZero, {mask.arg, yes.arg})};
 }
 
 // If `rare` holds in any lane, the kernel's loop computes all lanes, with the same bits.
@@ -217,8 +232,8 @@ Lanes<T> with_scalar(Tag<T>, MaskOf<T> rare, Lanes<T>, Lanes<T> result, Scalar) 
   const Reg value = b.new_reg(type<T>());
   const uint32_t done = b.new_label();
   b.move(value, type<T>(), result.arg);
-  const Arg is_rare =
-      b.add({.op = Op::kAnyLane, .type = general(4), .source = type<T>(), .args = {rare.arg}});
+  const Arg is_rare = b.add(
+      {.op = Op::kAnyLane, .type = general(4), .source = mask_of(type<T>()), .args = {rare.arg}});
   b.branch(Cond::kEq, general(4), is_rare, Arg::constant(0), done);
   b.move(value, type<T>(), (*writer.call)());
   b.label(done);

@@ -1,6 +1,7 @@
 # The kernels of the native engine. They need cblas.h and a BLAS library.
 set(FARCALL_NATIVE_KERNELS
   clusters/cluster.cpp
+  clusters/cluster_code.cpp
   clusters/cluster_plan.cpp
   clusters/cluster_steps.cpp
   clusters/tile_load.cpp

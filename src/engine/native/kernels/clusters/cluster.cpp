@@ -3,12 +3,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <utility>
 
+#include <farcall/engine/jit_loops.h>
 #include <farcall/primitives/cluster.h>
 
+#include "engine/native/jit/encode.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/movement/stream.h"
 #include "engine/native/parallel.h"
@@ -149,9 +154,18 @@ class TileRunner {
         return plan_.views[step.index].load(input, first_, size, output);
       case TileStep::Kind::kCount:
         return plan_.countings[step.index].load(first_, size, output);
+      case TileStep::Kind::kCode:
+        return run_code(plan_.codes[step.index], count(Extent::kFull));
       case TileStep::Kind::kLoop:
         break;
     }
+  }
+
+  void run_code(const ClusterPlan::Code& code, int64_t size) const {
+    void* pointers[ClusterPlan::kMostPointers];
+    for (size_t i = 0; i < code.pointers.size(); ++i) pointers[i] = at(code.pointers[i]);
+    jit::Frame frame{pointers, size};
+    std::bit_cast<jit::Entry>(code.memory.data())(&frame);
   }
 
   const ClusterPlan& plan_;
@@ -168,7 +182,6 @@ void run_all_tiles(const ClusterPlan& plan, const KernelCall& call, void* scalar
   const int64_t tile_size = plan.tile_rows * plan.tile_columns;
   const int64_t per_grain = std::max<int64_t>(1, kGrain / tile_size);
   const int64_t num_grains = (plan.num_tiles - 1) / per_grain + 1;
-  const int64_t num_steps = std::ssize(plan.per_tile);
   std::atomic<bool> is_taken{false};
   const auto work = [&](Tiles& tiles) {
     int64_t grain;
@@ -181,7 +194,7 @@ void run_all_tiles(const ClusterPlan& plan, const KernelCall& call, void* scalar
     do {
       const int64_t end = std::min(plan.num_tiles, (grain + 1) * per_grain);
       for (int64_t tile = grain * per_grain; tile < end; ++tile) {
-        if (!tiles.go_on(runner.run_tile(tile) * num_steps * kStepCost)) return;
+        if (!tiles.go_on(runner.run_tile(tile) * plan.num_operations * kStepCost)) return;
       }
     } while (tiles.next(grain));
   };
@@ -220,8 +233,62 @@ void run_column_reduction(const ClusterPlan& plan, const KernelCall& call, void*
                        std::cref(make_rows));
 }
 
+// A cluster, which gets machine code once it has run enough elements to pay for that.
+class ClusterKernel {
+ public:
+  ClusterKernel(ProgramPtr body, std::shared_ptr<const ClusterPlan> plain)
+      : body_(std::move(body)), plain_(std::move(plain)) {}
+
+  // The plan to run now. Thread-safe.
+  const ClusterPlan& plan() const {
+    if (!jit_loops()) return *plain_;
+    const ClusterPlan* const best = best_.load(std::memory_order_acquire);
+    return best ? *best : count_run();
+  }
+
+  ClusterCode code() const {
+    ClusterCode code;
+    const ClusterPlan* const best = best_.load(std::memory_order_acquire);
+    if (!best || !jit_loops()) return code;
+    for (const ClusterPlan::Code& each : best->codes) {
+      code.num_operations += each.num_operations;
+      code.nbytes += each.memory.nbytes();
+    }
+    return code;
+  }
+
+  const ClusterPlan& make_best() const {
+    const std::lock_guard lock(making_);
+    if (const ClusterPlan* const best = best_.load(std::memory_order_relaxed)) return *best;
+    if (jit::processor().vector_bytes != 0) coded_ = plan_coded_cluster(*body_, *plain_);
+    const ClusterPlan& best = coded_ ? *coded_ : *plain_;
+    best_.store(&best, std::memory_order_release);
+    return best;
+  }
+
+ private:
+  // The operations on elements after which code is made. One takes about 0.2 ns; making the code
+  // takes about 10 us for each operation.
+  static constexpr int64_t kWorth = int64_t{1} << 20;
+
+  // Counts are lost if threads run at the same time, which only makes the code later.
+  const ClusterPlan& count_run() const {
+    const int64_t work = work_.load(std::memory_order_relaxed) +
+                         plain_->rows * plain_->columns * plain_->num_operations;
+    work_.store(work, std::memory_order_relaxed);
+    return work < kWorth ? *plain_ : make_best();
+  }
+
+  const ProgramPtr body_;
+  const std::shared_ptr<const ClusterPlan> plain_;
+  mutable std::atomic<int64_t> work_{0};
+  mutable std::atomic<const ClusterPlan*> best_{nullptr};
+  mutable std::mutex making_;
+  mutable std::shared_ptr<const ClusterPlan> coded_;
+};
+
 void run_cluster(const KernelCall& call) {
-  const auto& plan = *static_cast<const ClusterPlan*>(call.data);
+  const ClusterPlan& plan = static_cast<const ClusterKernel*>(call.data)->plan();
   auto* const scalars = static_cast<std::byte*>(call.scratch);
   std::byte* const memory = scalars + plan.scalars_bytes;
   if (plan.column_reduction) return run_column_reduction(plan, call, scalars, memory);
@@ -240,11 +307,12 @@ void run_cluster(const KernelCall& call) {
 
 Kernel make_cluster(std::span<const ShapeDtype>, std::span<const ShapeDtype>,
                     const Params* params) {
-  auto plan = plan_cluster(*params_as<ClusterParams>(params).jaxpr);
+  const ProgramPtr& body = params_as<ClusterParams>(params).jaxpr;
+  auto plan = plan_cluster(*body);
   if (!plan) return {};
   Kernel kernel{.run = run_cluster, .in_place = plan->in_place};
   kernel.scratch_bytes = plan->scalars_bytes + thread_memory(*plan);
-  kernel.data = std::move(plan);
+  kernel.data = std::make_shared<ClusterKernel>(body, std::move(plan));
   return kernel;
 }
 
@@ -253,5 +321,14 @@ constexpr KernelRow kRows[] = {{"cluster", make_cluster}};
 }  // namespace
 
 std::span<const KernelRow> cluster_rows() { return kRows; }
+
+ClusterCode cluster_code(void (*run)(const KernelCall&), const void* data) {
+  return run == run_cluster ? static_cast<const ClusterKernel*>(data)->code() : ClusterCode();
+}
+
+ClusterCode make_cluster_code(void (*run)(const KernelCall&), const void* data) {
+  if (run == run_cluster && jit_loops()) static_cast<const ClusterKernel*>(data)->make_best();
+  return cluster_code(run, data);
+}
 
 }  // namespace farcall::native

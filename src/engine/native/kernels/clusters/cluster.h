@@ -12,6 +12,7 @@
 #include <farcall/program/program.h>
 
 #include "engine/native/cluster_domain.h"
+#include "engine/native/jit/memory.h"
 #include "engine/native/kernels/clusters/tile_load.h"
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/reductions/reduce.h"
@@ -37,11 +38,12 @@ struct TileStep {
     kStream,  // copies a tile of a large result, past the caches
     kLoad,    // reads a tile of a strided view
     kCount,   // the numbers of an iota
+    kCode,    // machine code for several loops
   };
   Kind kind = Kind::kLoop;
   Extent extent = Extent::kFull;  // of the output
   uint32_t width = 0;             // of a repeated element
-  uint32_t index = 0;             // of the conversion, reduction, view or iota
+  uint32_t index = 0;             // of the conversion, reduction, view, iota or code
   TileAddress inputs[kMaxElementwiseInputs];
   TileAddress output;
   Loop loop = nullptr;
@@ -57,11 +59,19 @@ struct ClusterPlan {
   std::vector<TileStep> once;        // computes scalars, before all other steps
   std::vector<TileStep> per_thread;  // results that are the same for all tiles
   std::vector<TileStep> per_tile;
+  int64_t num_operations = 0;  // for each element of a tile
   std::vector<Conversion> conversions;
   struct Reduction {
     Kernel whole, last;  // for tile_rows rows, and for the rows of the last tile
   };
   std::vector<Reduction> reductions;
+  struct Code {
+    jit::ExecutableMemory memory;
+    std::vector<TileAddress> pointers;
+    int64_t num_operations = 0;
+  };
+  static constexpr size_t kMostPointers = 64;
+  std::vector<Code> codes;
 
   // A reduction of columns. Its kernel requests rows, which are computed in tiles into the memory
   // of the thread.
@@ -94,5 +104,20 @@ struct ClusterPlan {
 
 // Returns null if a reduction has no kernel for its types. Raises nothing.
 std::shared_ptr<const ClusterPlan> plan_cluster(const Program& body);
+
+// The same plan with machine code for most steps. It needs no more memory than `plain`, and its
+// results may share the memory of the same operands. Returns null if there is no such code.
+std::shared_ptr<const ClusterPlan> plan_coded_cluster(const Program& body,
+                                                      const ClusterPlan& plain);
+
+// What an instruction of a plan has as machine code; zeros for other instructions than clusters.
+// Makes code that has not been made yet, unless jit_loops() is off.
+struct ClusterCode {
+  int64_t num_operations = 0;
+  size_t nbytes = 0;
+};
+ClusterCode make_cluster_code(void (*run)(const KernelCall&), const void* data);
+// The same without making code.
+ClusterCode cluster_code(void (*run)(const KernelCall&), const void* data);
 
 }  // namespace farcall::native

@@ -1,13 +1,16 @@
 // Plans clusters: chooses the size of tiles, and gives the registers of the steps memory.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <farcall/primitives/reduce.h>
 
 #include "engine/native/arena.h"
+#include "engine/native/jit/encode.h"
 #include "engine/native/kernels/clusters/cluster.h"
+#include "engine/native/kernels/clusters/cluster_code.h"
 #include "engine/native/kernels/clusters/cluster_steps.h"
 
 namespace farcall::native {
@@ -31,6 +34,25 @@ class TilePlanner {
     choose_tiles();
     for (Draft& draft : drafts_) draft.phase = phase_of(draft);
     find_last_reads(steps_);
+    return finished();
+  }
+
+  // The same with machine code. Returns null if no step has code.
+  std::shared_ptr<const ClusterPlan> run_coded() {
+    choose_tiles();
+    for (Draft& draft : drafts_) draft.phase = phase_of(draft);
+    runs_ = find_coded_runs(steps_, plan_->tile_rows == 1);
+    if (runs_.empty()) return nullptr;
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      find_pointers(steps_, runs_[i]);
+      for (const size_t step : runs_[i].steps) run_of_[step] = i;
+    }
+    auto made = finished();
+    return has_all_codes_ ? made : nullptr;
+  }
+
+ private:
+  std::shared_ptr<const ClusterPlan> finished() {
     plan_->constants = constants_.place(multiple(Extent::kFull));
     place_registers();
     emit();
@@ -38,7 +60,6 @@ class TilePlanner {
     return make_reductions() ? std::move(plan_) : nullptr;
   }
 
- private:
   int64_t multiple(Extent extent) const {
     switch (extent) {
       case Extent::kRow:
@@ -146,12 +167,18 @@ class TilePlanner {
       if (draft.phase == Phase::kOnce) {
         made.offset = static_cast<uint32_t>(scalars);
         scalars += kMaxComputeWidth;
-      } else if (draft.phase == Phase::kPerThread) {
+      } else if (draft.phase == Phase::kPerThread && !draft.is_left_out) {
         made.offset = static_cast<uint32_t>(arena.allocate(bytes_of(made)));
       }
     }
     for (size_t i = 0; i < drafts_.size(); ++i) {
-      if (drafts_[i].phase == Phase::kPerTile && !drafts_[i].is_left_out) place_output(arena, i);
+      if (drafts_[i].phase != Phase::kPerTile || drafts_[i].is_left_out) continue;
+      const CodedRun* const run = run_of(i);
+      if (!run) {
+        place_output(arena, i);
+      } else if (run->steps.front() == i) {
+        place_results(arena, *run);
+      }
     }
     plan_->scalars_bytes = rounded(scalars);
     plan_->thread_bytes = arena.size();
@@ -161,6 +188,44 @@ class TilePlanner {
       plan_->thread_bytes =
           reduction.rows_offset +
           static_cast<size_t>(reduction.rows_at_once * plan_->tile_columns) * reduction.width;
+    }
+  }
+
+  const CodedRun* run_of(size_t step) const {
+    const auto found = run_of_.find(step);
+    return found == run_of_.end() ? nullptr : &runs_[found->second];
+  }
+
+  // A result may overwrite an operand that is read for the last time: the run reads elements before
+  // it writes the same ones.
+  void place_results(Arena& arena, const CodedRun& run) {
+    std::vector<size_t> dying, made;
+    for (size_t i = 0; i < run.registers.size(); ++i) {
+      const size_t number = run.registers[i];
+      const Register& each = registers_[number];
+      const jit::TileValue& value = run.code.values[i];
+      if (each.home != Register::Home::kScratch || !value.pointer) continue;
+      if (value.source == jit::TileValue::Source::kMade) {
+        made.push_back(number);
+      } else if (drafts_[each.made_by].phase == Phase::kPerTile && each.last_read != kNoStep &&
+                 run_of(each.last_read) == &run) {
+        dying.push_back(number);
+      }
+    }
+    for (const size_t number : made) {
+      Register& each = registers_[number];
+      const auto same = std::ranges::find_if(dying, [&](size_t other) {
+        return registers_[other].extent == Extent::kFull && registers_[other].width == each.width;
+      });
+      if (same != dying.end()) {
+        each.offset = registers_[*same].offset;
+        dying.erase(same);
+      } else {
+        each.offset = static_cast<uint32_t>(arena.allocate(bytes_of(each)));
+      }
+    }
+    for (const size_t number : dying) {
+      arena.release(registers_[number].offset, bytes_of(registers_[number]));
     }
   }
 
@@ -211,9 +276,29 @@ class TilePlanner {
             each.offset};
   }
 
+  void emit_code(const CodedRun& run) {
+    ClusterPlan::Code code{.num_operations = std::ssize(run.steps)};
+    for (size_t i = 0; i < run.registers.size(); ++i) {
+      if (run.code.values[i].pointer) code.pointers.push_back(address(run.registers[i]));
+    }
+    plan_->per_tile.push_back(
+        {.kind = Kind::kCode, .index = static_cast<uint32_t>(plan_->codes.size())});
+    if (code.pointers.size() <= ClusterPlan::kMostPointers) {
+      code.memory = jit::ExecutableMemory(jit::encode(jit::lower_tiles(run.code)));
+    }
+    has_all_codes_ = has_all_codes_ && code.memory.data();
+    plan_->codes.push_back(std::move(code));
+  }
+
   void emit() {
-    for (const Draft& draft : drafts_) {
+    for (size_t number = 0; number < drafts_.size(); ++number) {
+      const Draft& draft = drafts_[number];
       if (draft.is_left_out) continue;
+      plan_->num_operations += draft.phase == Phase::kPerTile;
+      if (const CodedRun* const run = run_of(number)) {
+        if (run->steps.front() == number) emit_code(*run);
+        continue;
+      }
       TileStep step{
           .kind = draft.kind,
           .extent = registers_[draft.output].extent,
@@ -234,7 +319,10 @@ class TilePlanner {
   // no step reads the input after the output is written.
   void find_in_place() {
     const auto num_inputs = steps_.num_inputs;
-    const auto order = [&](size_t step) { return std::pair(drafts_[step].phase, step); };
+    const auto order = [&](size_t step) {
+      const CodedRun* const run = run_of(step);
+      return std::pair(drafts_[step].phase, run ? run->steps.front() : step);
+    };
     std::map<uint32_t, size_t> num_bases;  // by operand
     for (const ClusterPlan::Base& base : plan_->bases) ++num_bases[base.operand];
     std::vector<const Register*> read, written;
@@ -256,7 +344,7 @@ class TilePlanner {
         if (to.extent != from.extent || to.width != from.width) continue;
         const Draft& writer = drafts_[output->made_by];
         const bool reads_first = order(input->last_read) < order(output->made_by);
-        const bool is_in_step = input->last_read == output->made_by &&
+        const bool is_in_step = order(input->last_read) == order(output->made_by) &&
                                 (writer.kind == Kind::kLoop || writer.kind == Kind::kConvert);
         if (reads_first || is_in_step) {
           plan_->in_place.emplace_back(from.operand, to.operand - num_inputs);
@@ -287,12 +375,27 @@ class TilePlanner {
   std::vector<Register>& registers_ = steps_.registers;
   std::vector<Draft>& drafts_ = steps_.drafts;
   TileConstants& constants_ = steps_.constants;
+  std::vector<CodedRun> runs_;
+  std::map<size_t, size_t> run_of_;  // by step
+  bool has_all_codes_ = true;
 };
 
 }  // namespace
 
 std::shared_ptr<const ClusterPlan> plan_cluster(const Program& body) {
   return TilePlanner(steps_of_cluster(body)).run();
+}
+
+std::shared_ptr<const ClusterPlan> plan_coded_cluster(const Program& body,
+                                                      const ClusterPlan& plain) {
+  auto coded = TilePlanner(steps_of_cluster(body)).run_coded();
+  if (!coded) return nullptr;
+  const bool fits =
+      coded->scalars_bytes <= plain.scalars_bytes && coded->thread_bytes <= plain.thread_bytes;
+  const bool shares = std::ranges::all_of(plain.in_place, [&](const auto& pair) {
+    return std::ranges::find(coded->in_place, pair) != coded->in_place.end();
+  });
+  return fits && shares ? coded : nullptr;
 }
 
 }  // namespace farcall::native

@@ -44,21 +44,27 @@ class Steps {
     made_.registers.push_back(made);
     return made_.registers.size() - 1;
   }
-  size_t add_base(ClusterPlan::Base base) {
+  static uint32_t width_of(DType dtype) { return static_cast<uint32_t>(byte_width(dtype)); }
+  size_t add_base(ClusterPlan::Base base, DType dtype) {
     made_.plan.bases.push_back(base);
     return add_register({.home = Register::Home::kBase,
                          .index = static_cast<uint32_t>(made_.plan.bases.size() - 1),
                          .extent = base.extent,
+                         .dtype = dtype,
                          .width = base.width});
   }
-  size_t add_constant(const void* element, uint32_t width) {
+  size_t add_constant(const void* element, DType dtype) {
     return add_register({.home = Register::Home::kConstant,
-                         .index = made_.constants.add(element, width),
+                         .index = made_.constants.add(element, width_of(dtype)),
                          .extent = Extent::kScalar,
-                         .width = width});
+                         .dtype = dtype,
+                         .width = width_of(dtype)});
   }
-  size_t add_step(Draft draft, Extent extent, uint32_t width) {
-    draft.output = add_register({.extent = extent, .width = width, .made_by = made_.drafts.size()});
+  size_t add_step(Draft draft, Extent extent, DType dtype) {
+    draft.output = add_register({.extent = extent,
+                                 .dtype = dtype,
+                                 .width = width_of(dtype),
+                                 .made_by = made_.drafts.size()});
     made_.drafts.push_back(std::move(draft));
     return made_.drafts.back().output;
   }
@@ -73,13 +79,13 @@ class Steps {
   size_t operand(Atom atom, Extent extent) {
     if (!atom.is_variable()) {
       const Literal& literal = body_.literals[atom.index];
-      return add_constant(literal.bytes.data(),
-                          static_cast<uint32_t>(byte_width(literal.type.dtype())));
+      return add_constant(literal.bytes.data(), literal.type.dtype());
     }
     if (layout_.extents[atom.index]) return found_[atom.index];
     const auto [found, is_new] = from_outside_.try_emplace({atom.index, extent}, 0);
     if (is_new) {
-      found->second = add_base({input_number_.at(atom.index), extent, width_of(atom.index)});
+      found->second = add_base({input_number_.at(atom.index), extent, width_of(atom.index)},
+                               dtype_of(atom.index));
     }
     return found->second;
   }
@@ -88,19 +94,19 @@ class Steps {
     if (conversion.is_copy()) return from;
     const auto [found, is_new] = converted_.try_emplace({from, to}, 0);
     if (!is_new) return found->second;
-    const auto width = static_cast<uint32_t>(conversion.target_width);
     size_t made;
     if (made_.registers[from].home == Register::Home::kConstant) {
       alignas(16) std::byte element[kMaxComputeWidth];
       conversion.run(made_.constants.element(made_.registers[from].index).data(), element, 1);
-      made = add_constant(element, width);
+      made = add_constant(element, to);
     } else if (const auto stored = stored_.find(from);
                stored != stored_.end() && stored->second.wide_dtype == to) {
       // Rounds the wide value where it was computed, instead of storing and loading it.
-      made = add_step(conversion_step(stored->second.wide, rounding_to(stored->second.dtype)),
-                      made_.registers[from].extent, width);
+      Draft draft = conversion_step(stored->second.wide, rounding_to(stored->second.dtype));
+      draft.rounded = stored->second.dtype;
+      made = add_step(std::move(draft), made_.registers[from].extent, to);
     } else {
-      made = add_step(conversion_step(from, conversion), made_.registers[from].extent, width);
+      made = add_step(conversion_step(from, conversion), made_.registers[from].extent, to);
     }
     return converted_[{from, to}] = made;
   }
@@ -125,7 +131,7 @@ class Steps {
     const auto [found, is_new] = repeated_.try_emplace({from, to}, 0);
     if (!is_new) return found->second;
     const size_t made =
-        add_step({.kind = repetition(source.extent), .inputs = {from}}, to, source.width);
+        add_step({.kind = repetition(source.extent), .inputs = {from}}, to, source.dtype);
     return repeated_[{from, to}] = made;
   }
 
@@ -156,7 +162,7 @@ class Steps {
       const Draft draft = {.kind = Kind::kReduce,
                            .inputs = {repeated(reduced, Extent::kFull)},
                            .index = static_cast<uint32_t>(made_.reductions.size() - 1)};
-      result = add_step(draft, extent, width_of(output));
+      result = add_step(draft, extent, dtype_of(output));
     } else {
       result = add_operation(equation, extent, std::move(inputs));
     }
@@ -188,11 +194,13 @@ class Steps {
                                   .extent = view.is_dense() ? extent_of(output) : Extent::kScalar,
                                   .width = width,
                                   .offset = source.offset * width,
-                                  .is_part = true});
+                                  .is_part = true},
+                                 type.dtype());
     if (view.is_dense()) return base;
     made_.plan.views.push_back(view);
     const auto index = static_cast<uint32_t>(made_.plan.views.size() - 1);
-    return add_step({.kind = Kind::kLoad, .inputs = {base}, .index = index}, Extent::kFull, width);
+    return add_step({.kind = Kind::kLoad, .inputs = {base}, .index = index}, Extent::kFull,
+                    type.dtype());
   }
 
   size_t add_count(const Equation& equation) {
@@ -200,12 +208,11 @@ class Steps {
     const auto& params = params_as<IotaParams>(equation.params.get());
     made_.plan.countings.emplace_back(body_.variable_types[output], params.dimension);
     const auto index = static_cast<uint32_t>(made_.plan.countings.size() - 1);
-    return add_step({.kind = Kind::kCount, .index = index}, Extent::kFull, width_of(output));
+    return add_step({.kind = Kind::kCount, .index = index}, Extent::kFull, dtype_of(output));
   }
 
-  uint32_t width_of(uint32_t variable) const {
-    return static_cast<uint32_t>(byte_width(body_.variable_types[variable].dtype()));
-  }
+  DType dtype_of(uint32_t variable) const { return body_.variable_types[variable].dtype(); }
+  uint32_t width_of(uint32_t variable) const { return width_of(dtype_of(variable)); }
 
   size_t add_operation(const Equation& equation, Extent extent, std::vector<size_t> inputs) {
     const uint32_t output = equation.outputs[0];
@@ -216,18 +223,24 @@ class Steps {
         find_elementwise(equation.primitive->name)(types, {&type, 1}, equation.params.get());
     if (spec.conversion) {
       const size_t from = repeated(inputs[0], extent);
-      return add_step(conversion_step(from, *spec.conversion), extent, width_of(output));
+      return add_step(conversion_step(from, *spec.conversion), extent, type.dtype());
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Conversion load = make_conversion(types[i].dtype(), spec.loads[i]);
       inputs[i] = repeated(converted(inputs[i], load, spec.loads[i]), extent);
     }
-    const Draft draft = {Kind::kLoop, std::move(inputs), 0, spec.loop.loop, spec.extra};
+    Draft draft = {.inputs = std::move(inputs),
+                   .equation = &equation,
+                   .is_logical = type.dtype() == DType::kBool,
+                   .loop = spec.loop.loop,
+                   .extra = spec.extra};
     const Conversion store = make_conversion(spec.loop.result, type.dtype());
-    const size_t made =
-        add_step(draft, extent, static_cast<uint32_t>(byte_width(spec.loop.result)));
-    if (store.is_copy()) return made;
-    const size_t result = add_step(conversion_step(made, store), extent, width_of(output));
+    const size_t made = add_step(std::move(draft), extent, spec.loop.result);
+    if (store.is_copy()) {
+      made_.registers[made].dtype = type.dtype();
+      return made;
+    }
+    const size_t result = add_step(conversion_step(made, store), extent, type.dtype());
     if (is_narrow_float(type.dtype())) stored_[result] = {made, spec.loop.result, type.dtype()};
     return result;
   }
@@ -255,7 +268,8 @@ class Steps {
     Extent extent = size == layout_.domain.size ? Extent::kFull : Extent::kRow;
     if (size == 1) extent = held == Extent::kRow ? Extent::kRow : Extent::kScalar;
     const size_t to =
-        add_base({static_cast<uint32_t>(body_.inputs.size() + number), extent, width_of(variable)});
+        add_base({static_cast<uint32_t>(body_.inputs.size() + number), extent, width_of(variable)},
+                 dtype_of(variable));
     Register& source = made_.registers[from];
     const bool is_large = size * width_of(variable) >= kStreamedBytes;
     if (is_large && source.home == Register::Home::kScratch && held == extent) {
@@ -275,7 +289,8 @@ class Steps {
   void add_reduced_rows(size_t output) {
     ClusterPlan::ColumnReduction& reduction = *made_.plan.column_reduction;
     reduction.output = static_cast<uint32_t>(body_.inputs.size() + output);
-    const size_t to = add_base({ClusterPlan::kReducedRows, Extent::kFull, reduction.width});
+    const size_t to =
+        add_base({ClusterPlan::kReducedRows, Extent::kFull, reduction.width}, reduced_.dtype);
     Register& rows = made_.registers[reduced_.rows];
     if (rows.home == Register::Home::kScratch) {
       rows.home = Register::Home::kBase;

@@ -25,6 +25,7 @@ struct TileRegister {
   Home home = Home::kScratch;
   uint32_t index = 0;  // of the base or the constant
   Extent extent = Extent::kFull;
+  DType dtype = DType::kInvalid;
   uint32_t width = 0;
   size_t made_by = kNoStep, last_read = kNoStep;  // steps
   std::optional<size_t> same_as;                  // the register whose memory it shares
@@ -81,9 +82,12 @@ struct TileDraft {
   TileStep::Kind kind = TileStep::Kind::kLoop;
   std::vector<size_t> inputs;
   size_t output = 0;
+  const Equation* equation = nullptr;  // of a loop
+  bool is_logical = false;             // a loop whose result is a bool, which may be a byte
   Loop loop = nullptr;
   int64_t extra = 0;
   uint32_t index = 0;
+  DType rounded = DType::kInvalid;  // of a conversion that rounds float32 to values of this dtype
   TilePhase phase = TilePhase::kPerTile;
   bool is_left_out = false;
 };

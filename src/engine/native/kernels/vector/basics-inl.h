@@ -71,7 +71,12 @@ HWY_INLINE V<D> fma(D d, V<D> a, V<D> b, V<D> c) {
 // c - a b
 template <class D>
 HWY_INLINE V<D> nfma(D d, V<D> a, V<D> b, V<D> c) {
+#if FARCALL_HAS_FMA
+  static_cast<void>(d);
+  return hn::NegMulAdd(a, b, c);
+#else
   return fma(d, hn::Neg(a), b, c);
+#endif
 }
 
 template <class D>
@@ -106,6 +111,8 @@ HWY_INLINE V<D> scale(D d, V<D> x, V<D> k) {
     if constexpr (sizeof(T<D>) == 4) return V<D>{_mm512_scalef_ps(x.raw, k.raw)};
     if constexpr (sizeof(T<D>) == 8) return V<D>{_mm512_scalef_pd(x.raw, k.raw)};
   }
+#elif defined(FARCALL_CAN_SCALE)
+  if (FARCALL_CAN_SCALE()) return hn::scaled(x, k);
 #endif
   const V<D> half =
       hn::Sub(hn::Add(hn::Mul(k, set(d, 0.5)), set(d, kRounder<D>)), set(d, kRounder<D>));

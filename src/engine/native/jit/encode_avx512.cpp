@@ -1,0 +1,307 @@
+// AVX-512 (F, BW, DQ, VL): masks are mask registers.
+#include "engine/native/jit/assembler.h"
+
+namespace farcall::native::jit {
+namespace {
+
+class Avx512Assembler final : public Assembler {
+ public:
+  Avx512Assembler(const Code& code, const Allocation& allocation, std::byte* buffer, size_t size)
+      : Assembler(code, allocation, kAvx512Registers, 64, buffer, size) {}
+
+ private:
+  using Mask = Xbyak::Opmask;
+
+  // One lane, which instructions on several lanes repeat.
+  Xbyak::Address in_memory(uint64_t bits, RegType type) override {
+    const Xbyak::Label& place = constant(bits, type.width, 1);
+    return type.lanes > 1 ? ptr_b[rip + place] : ptr[rip + place];
+  }
+  void load_constant(const Vector& target, uint64_t bits, RegType type) override {
+    const Xbyak::Address from = ptr[rip + constant(bits, type.width, 1)];
+    if (type.lanes == 1) {
+      type.width == 4 ? vmovss(target, from) : vmovsd(target, from);
+    } else {
+      type.width == 4 ? vpbroadcastd(target, from) : vpbroadcastq(target, from);
+    }
+  }
+
+  // Mask register 1 with the first `bytes` bytes, as lanes of four bytes.
+  Mask first_lanes(int bytes) {
+    mov(eax, (1U << (bytes / 4)) - 1);
+    kmovd(k1, eax);
+    return k1;
+  }
+  void load_first(const Vector& target, const Xbyak::Address& address, int bytes) override {
+    vmovups(target | first_lanes(bytes) | T_z, address);
+  }
+  void store_first(const Xbyak::Address& address, const Vector& from, int bytes) override {
+    vmovups(address | first_lanes(bytes), from);
+  }
+
+  // ---- masks
+
+  Mask in_mask(const Arg& arg, const Mask& spare) {
+    if (is_in_register(arg)) return Mask(3 + where(arg.as_reg()).index);
+    if (arg.is_reg()) {
+      kmovq(spare, slot(arg.as_reg()));
+    } else if (arg.bits == 0) {
+      kxorq(spare, spare, spare);
+    } else {
+      kxnorq(spare, spare, spare);
+    }
+    return spare;
+  }
+  Mask mask_target(const Inst& inst) const {
+    const Location location = where(inst.dest);
+    return location.kind == Location::Kind::kRegister ? Mask(3 + location.index) : k1;
+  }
+  void finish_mask(const Inst& inst, const Mask& made) {
+    const Location location = where(inst.dest);
+    if (location.kind == Location::Kind::kStack) {
+      kmovq(slot(inst.dest), made);
+    } else if (location.kind == Location::Kind::kRegister && 3 + location.index != made.getIdx()) {
+      kmovq(Mask(3 + location.index), made);
+    }
+  }
+
+  bool emit_masked(const Inst& inst) override {
+    switch (inst.op) {
+      case Op::kMove:
+        if (inst.type.bank != Bank::kMask) return false;
+        finish_mask(inst, in_mask(inst.args[0], k1));
+        return true;
+      case Op::kFloatRound:
+        round(inst);
+        return true;
+      case Op::kFloatScale:
+        scale(inst);
+        return true;
+      case Op::kRoundToHalf:
+        round_to_half(inst);
+        return true;
+      case Op::kFloatCompare:
+        float_compare(inst);
+        return true;
+      case Op::kLaneEqual:
+      case Op::kLaneGreater:
+      case Op::kLaneAbove:
+        lane_compare(inst);
+        return true;
+      case Op::kMaskAnd:
+        return combine(inst, &CodeGenerator::kandq);
+      case Op::kMaskOr:
+        return combine(inst, &CodeGenerator::korq);
+      case Op::kMaskXor:
+        return combine(inst, &CodeGenerator::kxorq);
+      case Op::kMaskNot: {
+        const Mask x = in_mask(inst.args[0], k1), made = mask_target(inst);
+        knotq(made, x);
+        finish_mask(inst, made);
+        return true;
+      }
+      case Op::kBlend:
+        blend(inst);
+        return true;
+      case Op::kSelectOrZero: {
+        const Mask chosen = in_mask(inst.args[0], k1);
+        const Vector x = in_vector(inst.args[1], inst.type, 1), made = vector_target(inst);
+        inst.type.width == 4 ? vmovaps(made | chosen | T_z, x) : vmovapd(made | chosen | T_z, x);
+        finish(inst, made);
+        return true;
+      }
+      case Op::kMaskOfBool:
+      case Op::kBoolOfMask:
+      case Op::kAnyLane:
+        convert(inst);
+        return true;
+      case Op::kTileMask: {
+        const Mask made = mask_target(inst);
+        const General count = in_register(inst.args[0], 8, rcx);
+        mov(rax, -1);
+        bzhi(rax, rax, Xbyak::Reg64(count.getIdx()));
+        kmovq(made, rax);
+        finish_mask(inst, made);
+        return true;
+      }
+      case Op::kTileLoad:
+        tile_load(inst);
+        return true;
+      case Op::kTileStore:
+        tile_store(inst);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void round(const Inst& inst) {
+    const bool is_float = inst.type.width == 4;
+    const Vector x = in_vector(inst.args[0], inst.type, 1), made = vector_target(inst);
+    const auto mode = static_cast<uint8_t>(inst.imm | 8);  // no exception if inexact
+    if (inst.type.lanes == 1) {
+      is_float ? vrndscaless(made, x, x, mode) : vrndscalesd(made, x, x, mode);
+    } else {
+      is_float ? vrndscaleps(made, x, mode) : vrndscalepd(made, x, mode);
+    }
+    finish(inst, made);
+  }
+
+  void scale(const Inst& inst) {
+    const bool is_float = inst.type.width == 4;
+    const Vector x = in_vector(inst.args[0], inst.type, 1);
+    const Vector k = in_vector(inst.args[1], inst.type, 2), made = vector_target(inst);
+    if (inst.type.lanes == 1) {
+      is_float ? vscalefss(made, x, k) : vscalefsd(made, x, k);
+    } else {
+      is_float ? vscalefps(made, x, k) : vscalefpd(made, x, k);
+    }
+    finish(inst, made);
+  }
+
+  // Half of a vector, for 16-bit elements.
+  static Vector half_of(const Vector& whole) {
+    return whole.isZMM() ? Vector(Xbyak::Ymm(whole.getIdx())) : Vector(whole.getIdx());
+  }
+
+  void round_to_half(const Inst& inst) {
+    const Vector x = in_vector(inst.args[0], inst.type, 1), made = vector_target(inst);
+    const Vector half = half_of(sized(0, inst.type));
+    vcvtps2ph(half, x, 0);
+    vcvtph2ps(made, half);
+    finish(inst, made);
+  }
+
+  void float_compare(const Inst& inst) {
+    const bool is_float = inst.source.width == 4;
+    const Vector x = in_vector(inst.args[0], inst.source, 1);
+    const Mask made = mask_target(inst);
+    const uint8_t number = float_predicate(inst.cond);
+    with_vector_operand(inst.args[1], inst.source, [&](const Operand& y) {
+      if (inst.source.lanes == 1) {
+        is_float ? vcmpss(made, x, y, number) : vcmpsd(made, x, y, number);
+      } else {
+        is_float ? vcmpps(made, x, y, number) : vcmppd(made, x, y, number);
+      }
+    });
+    finish_mask(inst, made);
+  }
+
+  void lane_compare(const Inst& inst) {
+    const Vector x = in_vector(inst.args[0], inst.source, 1);
+    const Vector y = in_vector(inst.args[1], inst.source, 2);
+    const Mask made = mask_target(inst);
+    if (inst.op == Op::kLaneEqual) {
+      inst.source.width == 4 ? vpcmpeqd(made, x, y) : vpcmpeqq(made, x, y);
+    } else if (inst.op == Op::kLaneGreater) {
+      inst.source.width == 4 ? vpcmpgtd(made, x, y) : vpcmpgtq(made, x, y);
+    } else {
+      constexpr uint8_t kAbove = 6;  // not below or equal
+      inst.source.width == 4 ? vpcmpud(made, x, y, kAbove) : vpcmpuq(made, x, y, kAbove);
+    }
+    finish_mask(inst, made);
+  }
+
+  bool combine(const Inst& inst,
+               void (CodeGenerator::*operation)(const Mask&, const Mask&, const Mask&)) {
+    const Mask x = in_mask(inst.args[0], k1), y = in_mask(inst.args[1], k2);
+    const Mask made = mask_target(inst);
+    (this->*operation)(made, x, y);
+    finish_mask(inst, made);
+    return true;
+  }
+
+  // For one lane, the other lanes of the result are undefined.
+  void blend(const Inst& inst) {
+    const Mask chosen = in_mask(inst.args[0], k1);
+    const Vector no = in_vector(inst.args[1], inst.type, 1);
+    const Vector yes = in_vector(inst.args[2], inst.type, 2), made = vector_target(inst);
+    inst.type.width == 4 ? vblendmps(made | chosen, no, yes) : vblendmpd(made | chosen, no, yes);
+    finish(inst, made);
+  }
+
+  void convert(const Inst& inst) {
+    if (inst.op == Op::kMaskOfBool) {
+      const Mask made = mask_target(inst);
+      load(eax, inst.args[0]);
+      neg(rax);
+      kmovq(made, rax);
+      return finish_mask(inst, made);
+    }
+    // Lanes after the last one are undefined.
+    kmovd(eax, in_mask(inst.args[0], k1));
+    and_(eax, (1U << inst.source.lanes) - 1);
+    finish(inst, General(eax));
+  }
+
+  // ---- tiles
+
+  void tile_load(const Inst& inst) {
+    const bool is_partial = inst.args[2].kind != Arg::Kind::kNone;
+    const Mask part = is_partial ? in_mask(inst.args[2], k1) : k0;
+    const Xbyak::Address from = ptr[tile_address(inst)];
+    if (inst.format == Format::kBool) {
+      const Mask made = mask_target(inst);
+      // Bytes of up to 16 lanes.
+      is_partial ? vmovdqu8(xmm0 | part | T_z, from) : load_vector_bytes(inst.type.lanes, from);
+      vptestmb(made, xmm0, xmm0);
+      return finish_mask(inst, made);
+    }
+    const Vector made = vector_target(inst);
+    const Vector to = is_partial ? Vector(made | part | T_z) : made;
+    switch (inst.format) {
+      case Format::kHalf:
+        vcvtph2ps(to, from);
+        break;
+      case Format::kUpperHalf:
+        vpmovzxwd(to, from);
+        vpslld(made, made, 16);
+        break;
+      default:
+        inst.type.width == 4 ? vmovups(to, from) : vmovupd(to, from);
+        break;
+    }
+    finish(inst, made);
+  }
+  void load_vector_bytes(int lanes, const Xbyak::Address& from) {
+    lanes == 16 ? vmovups(xmm0, from) : lanes == 8 ? vmovq(xmm0, from) : vmovd(xmm0, from);
+  }
+
+  void tile_store(const Inst& inst) {
+    const bool is_partial = inst.args[2].kind != Arg::Kind::kNone;
+    const Mask part = is_partial ? in_mask(inst.args[2], k2) : k0;
+    const Xbyak::Address plain = ptr[tile_address(inst)];
+    const Xbyak::Address to = is_partial ? plain | part : plain;
+    if (inst.format == Format::kBool) {
+      // All lanes have a byte; those after the last lane are not stored.
+      const Mask value = in_mask(inst.args[3], k1);
+      load_constant(xmm0, 0x01010101, vector(4, 4));
+      vmovdqu8(xmm0 | value | T_z, xmm0);
+      if (is_partial) return vmovdqu8(to, xmm0);
+      return inst.type.lanes == 16  ? vmovups(to, xmm0)
+             : inst.type.lanes == 8 ? vmovq(to, xmm0)
+                                    : vmovd(to, xmm0);
+    }
+    const Vector value = in_vector(inst.args[3], inst.type, 0);
+    switch (inst.format) {
+      case Format::kHalf:
+        return vcvtps2ph(to, value, 0);
+      case Format::kUpperHalf: {
+        const Vector shifted = sized(1, inst.type);
+        vpsrld(shifted, value, 16);
+        return vpmovdw(to, shifted);
+      }
+      default:
+        return inst.type.width == 4 ? vmovups(to, value) : vmovupd(to, value);
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Assembler> make_avx512_assembler(const Code& code, const Allocation& allocation,
+                                                 std::byte* buffer, size_t size) {
+  return std::make_unique<Avx512Assembler>(code, allocation, buffer, size);
+}
+
+}  // namespace farcall::native::jit

@@ -1,0 +1,282 @@
+#include "engine/native/jit/tiles.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "engine/native/jit/encode.h"
+
+namespace farcall::native::jit {
+namespace {
+
+bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+
+Format format_of(DType dtype) {
+  switch (dtype) {
+    case DType::kBool:
+      return Format::kBool;
+    case DType::kFloat16:
+      return Format::kHalf;
+    case DType::kBFloat16:
+      return Format::kUpperHalf;
+    default:
+      return Format::kPlain;
+  }
+}
+
+int width_of(DType dtype) {
+  return dtype == DType::kBool ? 1 : static_cast<int>(byte_width(register_dtype(dtype)));
+}
+
+// The bits of a constant in a register. Halves are widened.
+uint64_t constant_bits(const TileValue& value) {
+  if (!is_half(value.dtype)) return value.bits;
+  float wide = 0;
+  narrow_to_float(value.dtype)(&value.bits, &wide, 1, {});
+  return std::bit_cast<uint32_t>(wide);
+}
+
+class TileLowering {
+ public:
+  // `copies` vectors are processed at a time.
+  TileLowering(const TileRun& run, int copies) : run_(run), copies_(copies) {
+    int width = 4;
+    for (const TileValue& value : run.values) width = std::max(width, width_of(value.dtype));
+    width_ = width;
+    lanes_ = processor().vector_bytes / width;
+    // Masks in vectors have lanes of one width.
+    const auto is_narrower = [&](const TileValue& value) {
+      return value.dtype != DType::kBool && width_of(value.dtype) < width;
+    };
+    if (!processor().has_masks && std::ranges::any_of(run.values, is_narrower)) {
+      throw Refusal{"elements of different widths"};
+    }
+  }
+
+  Code whole();
+  // Raises Refusal if the operation has no instructions.
+  void one(const TileOperation& operation);
+
+ private:
+  RegType type_of(DType dtype) const { return reg_type(register_dtype(dtype), lanes_, width_); }
+  Arg pointer(uint32_t number) {
+    return b_.add(Op::kPointer, general(8), {}, static_cast<int64_t>(number));
+  }
+  void begin();
+  Arg repeated(const TileValue& value);
+  void body(Arg index, Arg mask, int copies);
+  Arg load(uint32_t number, Arg index, Arg mask, int copy);
+  void store(uint32_t number, Arg value, Arg index, Arg mask, int copy);
+  Arg run(const TileOperation& operation, std::span<const Arg> inputs);
+  Arg converted(Arg value, DType from, DType to);
+  Arg rounded(Arg value, DType to);
+  Arg access(Op op, uint32_t number, Arg index, Arg mask, int copy, Arg value);
+
+  const TileRun& run_;
+  const int copies_;
+  int width_ = 4, lanes_ = 1;
+  Builder b_;
+  // By value: its pointer, the registers of each copy, the register of a repeated value or
+  // constant.
+  std::vector<Arg> pointers_, fixed_;
+  std::vector<std::vector<Arg>> registers_;
+};
+
+// ---- values
+
+Arg TileLowering::repeated(const TileValue& value) {
+  const DType dtype = value.dtype;
+  if (value.source == TileValue::Source::kConstant) {
+    const uint64_t bits = constant_bits(value);
+    return dtype == DType::kBool ? b_.mask_of_bool(mask(width_, lanes_), Arg::constant(bits != 0))
+                                 : Arg::constant(bits);
+  }
+  if (dtype == DType::kBool || is_half(dtype)) throw Refusal{"a repeated element of few bits"};
+  const auto bytes = static_cast<uint8_t>(byte_width(dtype));
+  const Arg one = b_.add({.op = Op::kLoad,
+                          .bytes = bytes,
+                          .type = vector(bytes, 1),
+                          .args = {pointer(*value.pointer)}});
+  return b_.add(Op::kBroadcast, type_of(dtype), {one});
+}
+
+// What does not change is computed before the loops, since either of them may be skipped.
+void TileLowering::begin() {
+  pointers_.resize(run_.values.size());
+  fixed_.resize(run_.values.size());
+  registers_.resize(run_.values.size());
+  for (size_t i = 0; i < run_.values.size(); ++i) {
+    const TileValue& value = run_.values[i];
+    check_dtype(register_dtype(value.dtype));
+    if (format_of(value.dtype) != Format::kPlain && !processor().has_masks && value.pointer) {
+      throw Refusal{"elements of few bits in memory"};
+    }
+    if (value.source == TileValue::Source::kRepeated ||
+        value.source == TileValue::Source::kConstant) {
+      fixed_[i] = repeated(value);
+    } else if (value.pointer) {
+      pointers_[i] = pointer(*value.pointer);
+    }
+  }
+}
+
+Arg TileLowering::access(Op op, uint32_t number, Arg index, Arg mask_arg, int copy, Arg value) {
+  const DType dtype = run_.values[number].dtype;
+  Inst inst{.op = op,
+            .format = format_of(dtype),
+            .type = type_of(dtype),
+            .source = type_of(dtype),
+            .args = {pointers_[number], index, mask_arg, value}};
+  inst.imm = int64_t{copy} * lanes_ * inst.element_bytes();
+  if (op == Op::kTileLoad) return b_.add(inst);
+  b_.effect(inst);
+  return value;
+}
+
+Arg TileLowering::load(uint32_t number, Arg index, Arg mask_arg, int copy) {
+  if (fixed_[number].kind != Arg::Kind::kNone) return fixed_[number];
+  Arg& loaded = registers_[number][static_cast<size_t>(copy)];
+  if (loaded.kind == Arg::Kind::kNone) {
+    loaded = access(Op::kTileLoad, number, index, mask_arg, copy, {});
+  }
+  return loaded;
+}
+
+// Results are stored last, because they may have the memory of operands.
+void TileLowering::body(Arg index, Arg mask_arg, int copies) {
+  for (auto& each : registers_) each.assign(static_cast<size_t>(copies), Arg{});
+  for (const TileOperation& operation : run_.operations) {
+    for (int copy = 0; copy < copies; ++copy) {
+      std::vector<Arg> inputs;
+      for (const uint32_t input : operation.inputs) {
+        inputs.push_back(load(input, index, mask_arg, copy));
+      }
+      registers_[operation.output][static_cast<size_t>(copy)] = run(operation, inputs);
+    }
+  }
+  for (const TileOperation& operation : run_.operations) {
+    if (!run_.values[operation.output].pointer) continue;
+    for (int copy = 0; copy < copies; ++copy) {
+      access(Op::kTileStore, operation.output, index, mask_arg, copy,
+             registers_[operation.output][static_cast<size_t>(copy)]);
+    }
+  }
+}
+
+// ---- operations
+
+Arg TileLowering::run(const TileOperation& operation, std::span<const Arg> inputs) {
+  switch (operation.kind) {
+    case TileOperation::Kind::kConvert:
+      return converted(inputs[0], run_.values[operation.inputs[0]].dtype,
+                       run_.values[operation.output].dtype);
+    case TileOperation::Kind::kRound:
+      return rounded(inputs[0], operation.rounded);
+    default:
+      return elementwise(b_, operation.operation, inputs, lanes_, width_);
+  }
+}
+
+Arg TileLowering::converted(Arg value, DType from, DType to) {
+  if (from == to) return value;
+  const Operation operation = {
+      .name = "convert_element_type", .dtype = register_dtype(from), .result = register_dtype(to)};
+  // Conversions from wider types would round twice.
+  if (is_half(to) && operation.dtype != DType::kFloat32) throw Refusal{"a conversion to half"};
+  const Arg made = elementwise(b_, operation, {&value, 1}, lanes_, width_);
+  return is_half(to) ? rounded(made, to) : made;
+}
+
+// To nearest, ties to even; NaN becomes a quiet NaN of the same sign.
+Arg TileLowering::rounded(Arg value, DType to) {
+  if (!processor().has_masks || !is_half(to)) throw Refusal{"rounding to few bits"};
+  const RegType type = type_of(DType::kFloat32);
+  if (to == DType::kFloat16) return b_.add(Op::kRoundToHalf, type, {value});
+  const auto constant = [](uint32_t bits) { return Arg::constant(bits); };
+  const Arg odd =
+      b_.add(Op::kBitAnd, type, {b_.add(Op::kLaneShiftRight, type, {value}, 16), constant(1)});
+  const Arg sum =
+      b_.add(Op::kLaneAdd, type, {b_.add(Op::kLaneAdd, type, {value, constant(0x7fff)}), odd});
+  const Arg made = b_.add(Op::kBitAnd, type, {sum, constant(0xffff0000)});
+  const Arg sign = b_.add(Op::kBitAnd, type, {value, constant(0x80000000)});
+  const Arg nan = b_.add(Op::kBitOr, type, {sign, constant(0x7fc00000)});
+  return b_.blend(type, b_.float_compare(Cond::kUnordered, type, value, value), made, nan);
+}
+
+// ---- the whole
+
+void TileLowering::one(const TileOperation& operation) {
+  std::vector<Arg> inputs;
+  for (const uint32_t input : operation.inputs) {
+    inputs.push_back(Arg::reg(b_.new_reg(type_of(run_.values[input].dtype))));
+  }
+  run(operation, inputs);
+  check_dtype(register_dtype(run_.values[operation.output].dtype));
+}
+
+// One loop processes several vectors at a time, a second one the rest, with a mask.
+Code TileLowering::whole() {
+  const RegType type = general(8);
+  const auto number = [](int64_t value) { return Arg::constant(static_cast<uint64_t>(value)); };
+  begin();
+  const int64_t step = int64_t{copies_} * lanes_;
+  const Arg count = b_.add(Op::kCount, type, {});
+  const Arg limit = b_.add(Op::kSub, type, {count, number(step - 1)});
+  const Reg first = b_.new_carry(type);
+  const uint32_t top = b_.new_label(), rest = b_.new_label(), done = b_.new_label();
+  b_.move(first, type, number(0));
+  b_.branch(Cond::kLe, type, limit, number(0), rest);
+  b_.begin_loop();
+  b_.label(top);
+  body(Arg::reg(first), {}, copies_);
+  b_.move(first, type, b_.add(Op::kAdd, type, {Arg::reg(first), number(step)}));
+  b_.branch(Cond::kLt, type, Arg::reg(first), limit, top);
+  b_.end_loop();
+  b_.settle(first);
+  b_.label(rest);
+  const Reg next = b_.new_carry(type);
+  const uint32_t rest_top = b_.new_label();
+  b_.move(next, type, Arg::reg(first));
+  b_.branch(Cond::kGe, type, Arg::reg(next), count, done);
+  b_.begin_loop();
+  b_.label(rest_top);
+  const Arg left = b_.add(Op::kSub, type, {count, Arg::reg(next)});
+  body(Arg::reg(next), b_.add(Op::kTileMask, mask(width_, lanes_), {left}), 1);
+  b_.move(next, type, b_.add(Op::kAdd, type, {Arg::reg(next), number(lanes_)}));
+  b_.branch(Cond::kLt, type, Arg::reg(next), count, rest_top);
+  b_.end_loop();
+  b_.label(done);
+  return b_.finish();
+}
+
+}  // namespace
+
+DType register_dtype(DType dtype) { return is_half(dtype) ? DType::kFloat32 : dtype; }
+
+bool can_lower(const TileRun& run, const TileOperation& operation) {
+  try {
+    TileLowering(run, 1).one(operation);
+    return true;
+  } catch (const Refusal&) {
+    return false;
+  }
+}
+
+bool can_lower(const TileRun& run) {
+  try {
+    TileLowering(run, 1).whole();
+    return true;
+  } catch (const Refusal&) {
+    return false;
+  }
+}
+
+// Several vectors at a time hide the latencies of instructions, as long as registers suffice.
+Code lower_tiles(const TileRun& run) {
+  for (const int copies : {4, 2}) {
+    Code code = TileLowering(run, copies).whole();
+    if (fits_in_registers(code)) return code;
+  }
+  return TileLowering(run, 1).whole();
+}
+
+}  // namespace farcall::native::jit

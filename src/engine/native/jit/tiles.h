@@ -1,0 +1,60 @@
+// Translates several elementwise operations on tiles to one loop, which keeps intermediate values
+// in registers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/native/jit/elementwise.h"
+#include "engine/native/jit/ir.h"
+
+namespace farcall::native::jit {
+
+// A value of a run. float16 and bfloat16 are float32 in registers.
+struct TileValue {
+  enum class Source : uint8_t {
+    kMade,      // by an operation of the run
+    kLoaded,    // one element in memory for each element of the tile
+    kRepeated,  // a single element in memory
+    kConstant,
+  };
+  Source source = Source::kMade;
+  DType dtype = DType::kInvalid;
+  uint64_t bits = 0;  // of a constant of `dtype`
+  // The pointer to load the value from, or to store a value that the run makes.
+  std::optional<uint32_t> pointer{};
+};
+
+struct TileOperation {
+  enum class Kind : uint8_t {
+    kElementwise,
+    kConvert,  // to the dtype of the output
+    kRound,    // float32 to the nearest value of `rounded`
+  };
+  Kind kind = Kind::kElementwise;
+  Operation operation{};  // on float32 for float16 and bfloat16
+  DType rounded = DType::kInvalid;
+  std::vector<uint32_t> inputs;
+  uint32_t output = 0;
+};
+
+struct TileRun {
+  std::vector<TileValue> values;
+  std::vector<TileOperation> operations;
+};
+
+// The dtype that registers hold an element in.
+DType register_dtype(DType dtype);
+
+// Whether there are instructions for an operation of the run, and for the whole run, whose pointers
+// are set.
+bool can_lower(const TileRun& run, const TileOperation& operation);
+bool can_lower(const TileRun& run);
+
+// The count of the code is the number of elements; its pointers are those of the values. A result
+// may have the memory of an operand with elements of the same width, which are read first.
+// can_lower must hold.
+Code lower_tiles(const TileRun& run);
+
+}  // namespace farcall::native::jit

@@ -1,0 +1,195 @@
+#include "engine/native/kernels/clusters/cluster_code.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+namespace farcall::native {
+namespace {
+
+using Kind = TileStep::Kind;
+
+// Bounds the code, and the time to make it.
+constexpr size_t kMostSteps = 128;
+
+class CodedRuns {
+ public:
+  CodedRuns(ClusterSteps& steps, bool has_one_row) : steps_(steps), has_one_row_(has_one_row) {}
+
+  std::vector<CodedRun> run() {
+    find_last_reads(steps_);
+    find_repeated();
+    std::vector<size_t> open;
+    for (size_t i = 0; i < steps_.drafts.size(); ++i) {
+      if (steps_.drafts[i].is_left_out || is_repetition_[i]) continue;
+      if (!is_coded(i) || open.size() == kMostSteps) close(open);
+      if (is_coded(i)) open.push_back(i);
+    }
+    close(open);
+    leave_out_repetitions();
+    return std::move(runs_);
+  }
+
+ private:
+  // Finds the steps that repeat one element for the whole tile.
+  void find_repeated() {
+    is_repetition_.resize(steps_.drafts.size());
+    for (size_t i = 0; i < steps_.drafts.size(); ++i) {
+      const TileDraft& draft = steps_.drafts[i];
+      const bool is_one =
+          draft.kind == Kind::kFill || (draft.kind == Kind::kRepeatRows && has_one_row_);
+      const bool is_result = steps_.registers[draft.output].home == TileRegister::Home::kBase;
+      is_repetition_[i] =
+          is_one && !is_result && steps_.registers[draft.output].extent == Extent::kFull;
+      if (is_repetition_[i]) element_of_[draft.output] = draft.inputs[0];
+    }
+  }
+
+  // The register that a coded step reads.
+  size_t source_of(size_t number) const {
+    const auto found = element_of_.find(number);
+    return owner(steps_.registers, found == element_of_.end() ? number : found->second);
+  }
+
+  DType dtype_of(size_t number) const {
+    const TileRegister& each = steps_.registers[number];
+    const bool is_made = each.made_by != kNoStep;
+    return is_made && steps_.drafts[each.made_by].is_logical ? DType::kBool : each.dtype;
+  }
+
+  jit::TileOperation operation_of(const TileDraft& draft) const {
+    jit::TileOperation made;
+    if (draft.kind == Kind::kConvert) {
+      made.kind = draft.rounded == DType::kInvalid ? jit::TileOperation::Kind::kConvert
+                                                   : jit::TileOperation::Kind::kRound;
+      made.rounded = draft.rounded;
+      return made;
+    }
+    made.operation = {.name = draft.equation->primitive->name,
+                      .params = draft.equation->params.get(),
+                      .dtype = jit::register_dtype(dtype_of(source_of(draft.inputs[0]))),
+                      .result = jit::register_dtype(dtype_of(draft.output)),
+                      .extra = draft.extra,
+                      .is_for_rare = true};
+    const bool is_of_dtype = std::ranges::all_of(draft.inputs, [&](size_t input) {
+      return steps_.registers[input].dtype == made.operation.result;
+    });
+    if (is_of_dtype && made.operation.dtype == made.operation.result) {
+      made.operation.loop = draft.loop;
+    }
+    return made;
+  }
+
+  bool is_coded(size_t index) const {
+    const TileDraft& draft = steps_.drafts[index];
+    const bool is_operation = draft.kind == Kind::kLoop || draft.kind == Kind::kConvert;
+    if (!is_operation || draft.phase != TilePhase::kPerTile || draft.inputs.empty() ||
+        steps_.registers[draft.output].extent != Extent::kFull) {
+      return false;
+    }
+    CodedRun alone;
+    add(alone, index);
+    return jit::can_lower(alone.code, alone.code.operations[0]);
+  }
+
+  static uint32_t value_of(CodedRun& run, size_t number) {
+    const auto found = std::ranges::find(run.registers, number);
+    if (found == run.registers.end()) {
+      run.registers.push_back(number);
+      run.code.values.emplace_back();
+      return static_cast<uint32_t>(run.registers.size() - 1);
+    }
+    return static_cast<uint32_t>(found - run.registers.begin());
+  }
+
+  void add(CodedRun& run, size_t index) const {
+    using Source = jit::TileValue::Source;
+    const TileDraft& draft = steps_.drafts[index];
+    jit::TileOperation operation = operation_of(draft);
+    for (const size_t input : draft.inputs) {
+      const size_t source = source_of(input);
+      const size_t num_values = run.code.values.size();
+      operation.inputs.push_back(value_of(run, source));
+      if (run.code.values.size() == num_values) continue;
+      jit::TileValue& value = run.code.values.back();
+      const TileRegister& from = steps_.registers[source];
+      value.dtype = dtype_of(source);
+      value.source = Source::kLoaded;
+      if (from.home == TileRegister::Home::kConstant) {
+        value.source = Source::kConstant;
+        const std::string& bytes = steps_.constants.element(from.index);
+        std::memcpy(&value.bits, bytes.data(), std::min(bytes.size(), sizeof(value.bits)));
+      } else if (element_of_.contains(input)) {
+        value.source = Source::kRepeated;
+      }
+    }
+    operation.output = value_of(run, draft.output);
+    run.code.values[operation.output].dtype = dtype_of(draft.output);
+    run.steps.push_back(index);
+    run.code.operations.push_back(std::move(operation));
+  }
+
+  // A single step gains nothing, unless it saves a repetition.
+  void close(std::vector<size_t>& open) {
+    CodedRun made;
+    size_t saved = 0;
+    for (const size_t index : open) {
+      add(made, index);
+      for (const size_t input : steps_.drafts[index].inputs) saved += element_of_.contains(input);
+    }
+    const bool is_worth = open.size() + saved >= 2;
+    open.clear();
+    if (!is_worth) return;
+    find_pointers(steps_, made);
+    if (!jit::can_lower(made.code)) return;
+    for (const size_t index : made.steps) {
+      for (size_t& input : steps_.drafts[index].inputs) {
+        if (const auto found = element_of_.find(input); found != element_of_.end()) {
+          input = found->second;
+        }
+      }
+    }
+    runs_.push_back(std::move(made));
+  }
+
+  void leave_out_repetitions() {
+    find_last_reads(steps_);
+    for (size_t i = 0; i < steps_.drafts.size(); ++i) {
+      TileDraft& draft = steps_.drafts[i];
+      if (!is_repetition_[i] || steps_.registers[draft.output].last_read != kNoStep) continue;
+      draft.is_left_out = true;
+      draft.inputs.clear();
+    }
+    find_last_reads(steps_);
+  }
+
+  ClusterSteps& steps_;
+  const bool has_one_row_;
+  std::vector<bool> is_repetition_;      // by step
+  std::map<size_t, size_t> element_of_;  // the element, by the register that repeats it
+  std::vector<CodedRun> runs_;
+};
+
+}  // namespace
+
+std::vector<CodedRun> find_coded_runs(ClusterSteps& steps, bool has_one_row) {
+  return CodedRuns(steps, has_one_row).run();
+}
+
+void find_pointers(const ClusterSteps& steps, CodedRun& run) {
+  uint32_t next = 0;
+  for (size_t i = 0; i < run.registers.size(); ++i) {
+    jit::TileValue& value = run.code.values[i];
+    const TileRegister& each = steps.registers[run.registers[i]];
+    using Source = jit::TileValue::Source;
+    const bool is_internal = value.source == Source::kMade &&
+                             each.home == TileRegister::Home::kScratch &&
+                             (each.last_read == kNoStep ||
+                              std::ranges::find(run.steps, each.last_read) != run.steps.end());
+    const bool is_in_memory = value.source != Source::kConstant && !is_internal;
+    value.pointer = is_in_memory ? std::optional(next++) : std::nullopt;
+  }
+}
+
+}  // namespace farcall::native

@@ -1,0 +1,295 @@
+"""Clusters as machine code give the bits of their operations one by one."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import farcall as fc
+import farcall.numpy as fnp
+import numpy as np
+import pytest
+from farcall import lax, nn
+
+pytestmark = [
+    pytest.mark.usefixtures("x64"),
+    pytest.mark.skipif(
+        fc.jit(lambda x: x * 2.0 + 1.0)
+        .lower(np.ones(64, np.float32))
+        .compile()
+        .report()
+        .num_coded_operations
+        == 0,
+        reason="there is no machine code here",
+    ),
+]
+
+FLOATS = ("float32", "float64")
+HALVES = ("float16", "bfloat16")
+INTS = ("int32", "uint32", "int64", "uint64")
+HAS_AVX512 = os.environ.get("FARCALL_ISA", "avx512") == "avx512"
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 1e-30, 88.0, -104.0]
+
+
+def data(shape: int | tuple[int, ...], dtype: str, seed: int = 0) -> fc.Array:
+    """Numbers of all magnitudes and, for floats, special values."""
+    rng = np.random.default_rng(seed)
+    size = int(np.prod(shape))
+    if dtype == "bool":
+        return fnp.asarray(rng.integers(0, 2, shape).astype(bool))
+    if dtype.startswith(("int", "uint")):
+        low = 0 if dtype[0] == "u" else -(2**31)
+        values = rng.integers(low, 2**31 - 1, size)
+        values[: size // 2] %= 7
+        return fnp.asarray(values.reshape(shape).astype(dtype))
+    values = rng.normal(size=size) * 10.0 ** rng.integers(-3, 3, size)
+    values[rng.integers(0, size, size // 5)] = rng.choice(SPECIAL, size // 5)
+    return fnp.asarray(values.reshape(shape).astype(np.float64)).astype(dtype)
+
+
+def bits(result: Any) -> list[np.ndarray]:
+    """The bits of all leaves; NaN is NaN, whatever its bits."""
+    leaves = []
+    for leaf in fc.tree.leaves(result):
+        array = np.asarray(leaf)
+        if array.dtype.kind not in "biu":
+            wide = array.astype(np.float64)
+            is_nan = np.isnan(wide)
+            array = np.where(is_nan, 0, np.ascontiguousarray(array).view(f"u{array.itemsize}"))
+            leaves.append(is_nan)
+        leaves.append(array)
+    return leaves
+
+
+def both(f: Callable[..., Any], *args: Any) -> tuple[Any, Any, int]:
+    """The results with machine code and without, and the number of operations that have code."""
+    compiled = fc.jit(f).lower(*args).compile()
+    number = compiled.report().num_coded_operations
+    coded = compiled(*args)
+    fc.config.update("jit_loops", False)
+    try:
+        return coded, compiled(*args), number
+    finally:
+        fc.config.update("jit_loops", True)
+
+
+def assert_same(f: Callable[..., Any], *args: Any, at_least: int = 1) -> None:
+    coded, plain, number = both(f, *args)
+    assert number >= at_least, "nothing has machine code"
+    for got, want in zip(bits(coded), bits(plain), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def as_number(result: Any, x: Any) -> Any:
+    """A number that depends on the result; AVX2 has no code for bools in memory."""
+    return lax.select(result, x, x + x) if result.dtype == bool else result
+
+
+def functions(*lines: str) -> dict[str, Callable[..., Any]]:
+    return {name: getattr(lax, name) for line in lines for name in line.split()}
+
+
+UNARY = functions(
+    "abs acos acosh asin asinh atan atanh cbrt ceil cos cosh exp exp2 expm1 floor is_finite log",
+    "log1p logistic neg round rsqrt sign sin sinh sqrt square tan tanh",
+)
+BINARY = functions("add sub mul div max min atan2 eq ne lt le gt ge")
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", UNARY)
+def test_functions_of_floats_have_the_bits_of_their_loops(name: str, dtype: str) -> None:
+    f = UNARY[name]
+    assert_same(lambda x: as_number(f(x + 0.25), x), data(1003, dtype), at_least=2)
+
+
+@pytest.mark.parametrize("dtype", FLOATS + INTS)
+@pytest.mark.parametrize("name", BINARY)
+def test_operations_on_two_operands_have_the_bits_of_their_loops(name: str, dtype: str) -> None:
+    if name == "atan2" and dtype in INTS:
+        pytest.skip("atan2 is for floats")
+    f = BINARY[name]
+    x, y = data(777, dtype, 1), data(777, dtype, 2)
+    has_code = not (name == "div" and dtype in INTS) and (dtype not in INTS or HAS_AVX512)
+    assert_same(lambda x, y: as_number(f(x - y, y), x), x, y, at_least=2 * has_code)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("bound", [0.0, -0.0, 1.5, np.inf, -np.inf, np.nan])
+def test_extremes_with_a_constant_keep_nans_and_signs_of_zeros(dtype: str, bound: float) -> None:
+    def f(x: Any) -> Any:
+        c = np.asarray(bound, dtype)
+        return [g(*p) + 0 * x for g in (lax.max, lax.min) for p in ((x, c), (c, x))] + [
+            lax.max(x, c),
+            lax.min(c, x),
+            lax.clamp(np.asarray(-1, dtype), x, c),
+        ]
+
+    assert_same(f, data(1000, dtype, 3), at_least=8)
+
+
+@pytest.mark.skipif(not HAS_AVX512, reason="AVX-512 has elements of 16 bits")
+@pytest.mark.parametrize("dtype", HALVES)
+def test_halves_are_rounded_after_each_operation(dtype: str) -> None:
+    def f(x: Any, y: Any) -> Any:
+        z = x * y + x - 2 * y
+        return z, fnp.tanh(z) / (1 + fnp.exp(-x)), fnp.where(x > y, z, y), x.astype("float32") * 3
+
+    assert_same(f, data(2050, dtype, 1), data(2050, dtype, 2), at_least=8)
+
+
+@pytest.mark.skipif(not HAS_AVX512, reason="AVX-512 has elements of 16 bits")
+@pytest.mark.parametrize("dtype", HALVES)
+def test_every_half_is_loaded_and_stored(dtype: str) -> None:
+    words = np.arange(2**16, dtype=np.uint16)
+    x = lax.bitcast_convert_type(fnp.asarray(words), dtype)
+    assert_same(lambda x: (-x, -x + x, -x * x), x, at_least=3)
+
+
+@pytest.mark.skipif(not HAS_AVX512, reason="AVX-512 has bytes of bools")
+def test_bools_are_read_and_written_as_bytes() -> None:
+    def f(x: Any, y: Any, p: Any) -> Any:
+        q = (x > y) & p | (y == 0)
+        return q, ~q ^ p, fnp.where(q, x, y), q.astype(x.dtype) * y
+
+    args = data(1001, "float32", 1), data(1001, "float32", 2), data(1001, "bool", 3)
+    assert_same(f, *args, at_least=6)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 15, 16, 17, 31, 63, 64, 65, 127, 129, 2047, 5000])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_tails_of_any_size(size: int, dtype: str) -> None:
+    x, y = data(size, dtype, 1), data(size, dtype, 2)
+    at_least = 3 * (size > 1)
+    assert_same(lambda x, y: (x * y + 1, fnp.exp(x) - y), x, y, at_least=at_least)
+
+
+@pytest.mark.parametrize("shape", [(5, 1000), (3, 64), (100, 7), (1, 4096), (2, 5000), (33, 129)])
+@pytest.mark.parametrize("dtype", FLOATS + (HALVES if HAS_AVX512 else ()))
+def test_rows_and_their_reductions(shape: tuple[int, int], dtype: str) -> None:
+    scale, shift = data(shape[1], dtype, 4), data(shape[1], dtype, 5)
+
+    def f(x: Any, scale: Any, shift: Any) -> Any:
+        centred = x - x.mean(axis=-1, keepdims=True)
+        norm = centred * lax.rsqrt((centred * centred).mean(-1, keepdims=True) + 1e-5)
+        return nn.softmax(x, axis=-1), nn.log_softmax(x, axis=-1), norm * scale + shift
+
+    assert_same(f, data(shape, dtype), scale, shift)
+
+
+def test_column_reductions_of_computed_rows() -> None:
+    x, y = data((300, 130), "float32", 1), data((300, 130), "float32", 2)
+    assert_same(lambda x, y: (x * y + x - 2 * y).sum(axis=0), x, y, at_least=3)
+
+
+def test_large_results_bypass_the_caches() -> None:
+    x, y = data(3_000_001, "float32", 1), data(3_000_001, "float32", 2)
+    assert_same(lambda x, y: (x * y + x - 2 * y, fnp.maximum(x, y) * 0.5), x, y, at_least=4)
+
+
+def test_scalars_and_columns_are_repeated() -> None:
+    def f(x: Any, s: Any, column: Any) -> Any:
+        return x * s + column - s * s, (x - column) / (s + 1)
+
+    x, s = data((40, 700), "float32"), fnp.float32(1.7)
+    assert_same(f, x, s, data(700, "float32", 3), at_least=4)
+
+
+def test_a_donated_operand_is_overwritten_after_it_is_read() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return x * y + x * x - y
+
+    step = fc.jit(f, donate_argnums=0)
+    x, y = data(10_000, "float32", 1), data(10_000, "float32", 2)
+    fc.config.update("jit_loops", False)
+    try:
+        want = bits(fc.jit(f)(x, y))
+    finally:
+        fc.config.update("jit_loops", True)
+    for _ in range(40):  # enough for machine code
+        got = step(x + 0, y)
+        np.testing.assert_array_equal(bits(got)[1], want[1])
+
+
+def test_threads_that_run_while_code_is_made() -> None:
+    x = data(4096, "float32")
+    f = fc.jit(lambda x: fnp.tanh(x) * x + x / (1 + x * x))
+    want = bits(f(x))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for got in pool.map(lambda _: bits(f(x)), range(400)):
+            np.testing.assert_array_equal(got[1], want[1])
+
+
+def random_program(rng: random.Random) -> Callable[..., Any]:
+    """A function of three arrays of floats and one of bools."""
+    steps = []
+    unary = [f for name, f in UNARY.items() if name not in ("is_finite", "asin", "acos")]
+    for _ in range(rng.randrange(3, 25)):
+        kind = rng.random()
+        picks = [rng.randrange(1000) for _ in range(3)]
+        if kind < 0.3:
+            steps.append((rng.choice(unary), picks[:1], "number"))
+        elif kind < 0.65:
+            steps.append(
+                (rng.choice([lax.add, lax.sub, lax.mul, lax.max, lax.min]), picks[:2], "number")
+            )
+        elif kind < 0.8:
+            steps.append((rng.choice([lax.lt, lax.ge, lax.eq, lax.ne]), picks[:2], "bool"))
+        else:
+            steps.append((None, picks, "select"))
+    kept = [rng.randrange(1000) for _ in range(3)]
+
+    def f(x: Any, y: Any, z: Any, p: Any) -> Any:
+        numbers, bools = [x, y, z, x * 0.5], [p]
+        for operation, picks, kind in steps:
+            if kind == "select":
+                which = bools[picks[0] % len(bools)]
+                numbers.append(
+                    lax.select(
+                        which, numbers[picks[1] % len(numbers)], numbers[picks[2] % len(numbers)]
+                    )
+                )
+                continue
+            made = operation(*(numbers[i % len(numbers)] for i in picks))
+            (bools if kind == "bool" else numbers).append(made)
+        return [numbers[i % len(numbers)] for i in kept] + [numbers[-1], bools[-1]]
+
+    return f
+
+
+@pytest.mark.parametrize("dtype", FLOATS + (HALVES if HAS_AVX512 else ()))
+@pytest.mark.parametrize("seed", range(25))
+def test_random_programs(seed: int, dtype: str) -> None:
+    rng = random.Random(f"{seed} {dtype}")
+    size = rng.choice([5, 64, 1000, 3001])
+    args = [data(size, dtype, i) for i in range(3)]
+    coded, plain, _ = both(random_program(rng), *args, data(size, "bool", 3))
+    for got, want in zip(bits(coded), bits(plain), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_code_is_made_after_enough_work_and_can_be_turned_off() -> None:
+    program = """
+import numpy as np, farcall as fc
+f = fc.jit(lambda x: x * 2.0 + 1.0)
+x = np.ones(1024, np.float32)
+for _ in range(1500): f(x)
+compiled = f.lower(x).compile()
+nbytes = compiled.memory_analysis().generated_code_size_in_bytes
+print(compiled.report().num_coded_operations, nbytes)
+"""
+    for value, wanted in (("1", True), ("0", False)):
+        result = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "FARCALL_JIT": value},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        operations, nbytes = map(int, result.stdout.split())
+        assert (operations > 0, nbytes > 0) == (wanted, wanted)
