@@ -58,8 +58,10 @@ class TileRunner {
 
   // Returns the number of elements of the tile.
   int64_t run_tile(int64_t tile) {
-    const int64_t row = tile / plan_.parts * plan_.tile_rows;
-    const int64_t column = tile % plan_.parts * plan_.tile_columns;
+    // Divisions take long.
+    const bool has_whole_rows = plan_.parts == 1;
+    const int64_t row = (has_whole_rows ? tile : tile / plan_.parts) * plan_.tile_rows;
+    const int64_t column = has_whole_rows ? 0 : tile % plan_.parts * plan_.tile_columns;
     set_counts(std::min(plan_.tile_rows, plan_.rows - row),
                std::min(plan_.tile_columns, plan_.columns - column));
     if (plan_.num_tiles > 1) move_bases(row, column);

@@ -19,6 +19,8 @@ namespace {
 // The values of a tile fit in 24 KiB, of the 32 KiB or more of a core's first-level cache.
 constexpr int64_t kTileBytes = int64_t{24} << 10;
 constexpr int64_t kMinTile = 128, kMaxTile = 2048;
+// A tile of machine code is a single row if that has this many elements.
+constexpr int64_t kLongRow = 256;
 
 using Kind = TileStep::Kind;
 using Register = TileRegister;
@@ -40,6 +42,12 @@ class TilePlanner {
   // The same with machine code. Returns null if no step has code.
   std::shared_ptr<const ClusterPlan> run_coded() {
     choose_tiles();
+    // Code repeats the element of a single row for the row without a step of its own.
+    const bool is_long = plan_->columns >= kLongRow && plan_->parts == 1;
+    if (is_long && !plan_->column_reduction) {
+      plan_->tile_rows = 1;
+      plan_->num_tiles = plan_->rows;
+    }
     for (Draft& draft : drafts_) draft.phase = phase_of(draft);
     runs_ = find_coded_runs(steps_, plan_->tile_rows == 1);
     if (runs_.empty()) return nullptr;

@@ -64,12 +64,12 @@ struct Minimum {
 inline constexpr int64_t kLanes = 64;
 
 // Combines the second half of 2 kStep lanes into the first half, repeatedly, until one is left.
-template <class Op, int64_t kStep, class A>
-void halve(A* lanes) {
+template <int64_t kStep, class A, class Combine>
+void halve(A* lanes, Combine combine) {
   for (int64_t lane = 0; lane < kStep; ++lane) {
-    lanes[lane] = Op::combine(lanes[lane], lanes[lane + kStep]);
+    lanes[lane] = combine(lanes[lane], lanes[lane + kStep]);
   }
-  if constexpr (kStep > 1) halve<Op, kStep / 2>(lanes);
+  if constexpr (kStep > 1) halve<kStep / 2>(lanes, combine);
 }
 
 // Combines all of x into one accumulator.
@@ -97,7 +97,7 @@ A reduce_lanes(const T* x, int64_t size, A identity) {
         lanes[lane] = Op::combine(lanes[lane], at(i + lane));
       }
     }
-    halve<Op, kLanes / 2>(lanes);
+    halve<kLanes / 2>(lanes, Op::template combine<A>);
     result = lanes[0];
   }
   for (; i < size; ++i) result = Op::combine(result, at(i));
@@ -129,8 +129,9 @@ T extreme_of(const T* x, int64_t size, T identity) {
   }
   Bits any_nan = 0;
   for (const Bits bits : has_nan) any_nan |= bits;
-  T result = identity;
-  for (const T lane : lanes) result = better(lane, result);
+  // The order does not matter: NaNs and zeros are looked at below.
+  halve<kLanes / 2>(lanes, better);
+  const T result = lanes[0];
   if (any_nan != 0 || result == 0) return reduce_lanes<Op, T>(x, size, identity);
   return Op::combine(result, reduce_lanes<Op, T>(x + i, size - i, identity));
 }

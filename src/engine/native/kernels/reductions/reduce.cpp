@@ -212,12 +212,13 @@ struct Accumulators {
 };
 
 int64_t offset_of(std::span<const Walk> walks, int64_t index) {
+  if (walks.empty()) return 0;
   int64_t offset = 0;
-  for (size_t i = walks.size(); i-- > 0;) {
+  for (size_t i = walks.size(); i-- > 1;) {
     offset += index % walks[i].size * walks[i].stride;
     index /= walks[i].size;
   }
-  return offset;
+  return offset + index * walks[0].stride;
 }
 
 // Reduces one run or one row of `size` elements into the accumulators.
