@@ -95,8 +95,8 @@ def functions(*lines: str) -> dict[str, Callable[..., Any]]:
 
 
 UNARY = functions(
-    "abs acos acosh asin asinh atan atanh cbrt ceil cos cosh exp exp2 expm1 floor is_finite log",
-    "log1p logistic neg round rsqrt sign sin sinh sqrt square tan tanh",
+    "abs acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 floor",
+    "is_finite log log1p logistic neg round rsqrt sign sin sinh sqrt square tan tanh",
 )
 BINARY = functions("add sub mul div max min atan2 eq ne lt le gt ge")
 
@@ -149,6 +149,17 @@ def test_every_half_is_loaded_and_stored(dtype: str) -> None:
     words = np.arange(2**16, dtype=np.uint16)
     x = lax.bitcast_convert_type(fnp.asarray(words), dtype)
     assert_same(lambda x: (-x, -x + x, -x * x), x, at_least=3)
+
+
+@pytest.mark.skipif(not HAS_AVX512, reason="AVX-512 has conversions of several numbers")
+@pytest.mark.parametrize("to", FLOATS)
+@pytest.mark.parametrize("dtype", (*FLOATS, *INTS, "bool"))
+def test_conversions_to_floats_round_to_nearest(dtype: str, to: str) -> None:
+    def f(x: Any, y: Any) -> Any:
+        wide = x.astype(to)
+        return wide * y + 1, fnp.where(wide > y, wide, 2 * y)
+
+    assert_same(f, data(1003, dtype), data(1003, to, 1), at_least=2)
 
 
 @pytest.mark.skipif(not HAS_AVX512, reason="AVX-512 has bytes of bools")
@@ -276,14 +287,14 @@ def test_random_programs(seed: int, dtype: str) -> None:
 def test_code_is_made_after_enough_work_and_can_be_turned_off() -> None:
     program = """
 import numpy as np, farcall as fc
-f = fc.jit(lambda x: x * 2.0 + 1.0)
 x = np.ones(1024, np.float32)
-for _ in range(1500): f(x)
-compiled = f.lower(x).compile()
-nbytes = compiled.memory_analysis().generated_code_size_in_bytes
-print(compiled.report().num_coded_operations, nbytes)
+compiled = fc.jit(lambda x: x * 2.0 + 1.0).lower(x).compile()
+def nbytes(): return compiled.memory_analysis().generated_code_size_in_bytes
+before = nbytes()
+for _ in range(1500): compiled(x)
+print(before, nbytes(), compiled.report().num_coded_operations)
 """
-    for value, wanted in (("1", True), ("0", False)):
+    for value, is_on in (("1", True), ("0", False)):
         result = subprocess.run(
             [sys.executable, "-c", program],
             env={**os.environ, "FARCALL_JIT": value},
@@ -291,5 +302,6 @@ print(compiled.report().num_coded_operations, nbytes)
             text=True,
             check=True,
         )
-        operations, nbytes = map(int, result.stdout.split())
-        assert (operations > 0, nbytes > 0) == (wanted, wanted)
+        before, after, operations = map(int, result.stdout.split())
+        assert before == 0
+        assert (after > 0, operations > 0) == (is_on, is_on)

@@ -357,7 +357,9 @@ class Elementwise {
       return b_.add({.op = op, .type = type, .source = source, .args = {value}});
     };
     if (lanes_ > 1) {
-      if (source.width == type.width) {
+      // A mask of AVX-512 belongs to vectors of any width.
+      const bool is_mask = from == DType::kBool && processor().has_masks;
+      if (source.width == type.width || is_mask) {
         // Converts the lanes of a mask to numbers.
         if (from == DType::kBool) {
           const Arg one = is_floating(to) ? number(1, type.width) : Arg::constant(1);
@@ -367,6 +369,10 @@ class Elementwise {
           return b_.float_compare(Cond::kNe, type, value, number(0, type.width));
         }
         if (is_integer(from) && is_integer(to)) return value;
+      }
+      if (processor().has_masks && is_floating(to)) {
+        if (is_floating(from)) return made(Op::kFloatOfFloat);
+        return made(has_sign(from) ? Op::kFloatOfInt : Op::kFloatOfUnsigned);
       }
       refuse();
     }

@@ -80,6 +80,15 @@ class Avx512Assembler final : public Assembler {
       case Op::kRoundToHalf:
         round_to_half(inst);
         return true;
+      case Op::kBitSelect:
+        bit_select(inst);
+        return true;
+      case Op::kFloatOfInt:
+      case Op::kFloatOfUnsigned:
+      case Op::kFloatOfFloat:
+        if (inst.type.lanes == 1) return false;
+        to_float(inst);
+        return true;
       case Op::kFloatCompare:
         float_compare(inst);
         return true;
@@ -155,6 +164,40 @@ class Avx512Assembler final : public Assembler {
       is_float ? vscalefss(made, x, k) : vscalefsd(made, x, k);
     } else {
       is_float ? vscalefps(made, x, k) : vscalefpd(made, x, k);
+    }
+    finish(inst, made);
+  }
+
+  void bit_select(const Inst& inst) {
+    constexpr uint8_t kTable = 0xd8;  // the truth table of (a, b, c): c ? b : a
+    const Vector x = in_vector(inst.args[0], inst.type, 0), made = vector_target(inst);
+    const Vector y = in_vector(inst.args[1], inst.type, 1);
+    // The instruction overwrites its first operand.
+    const Vector result = y.getIdx() == made.getIdx() ? sized(0, inst.type) : made;
+    if (x.getIdx() != result.getIdx()) vmovaps(result, x);
+    with_vector_operand(inst.args[2], inst.type, [&](const Operand& chosen) {
+      inst.type.width == 4 ? vpternlogd(result, y, chosen, kTable)
+                           : vpternlogq(result, y, chosen, kTable);
+    });
+    finish(inst, result);
+  }
+
+  // Conversions of all lanes, to nearest.
+  void to_float(const Inst& inst) {
+    const Vector x = in_vector(inst.args[0], inst.source, 1), made = vector_target(inst);
+    const bool is_float = inst.type.width == 4, is_from_four = inst.source.width == 4;
+    if (inst.op == Op::kFloatOfFloat) {
+      is_float ? vcvtpd2ps(made, x) : vcvtps2pd(made, x);
+    } else if (inst.op == Op::kFloatOfInt) {
+      if (is_from_four) {
+        is_float ? vcvtdq2ps(made, x) : vcvtdq2pd(made, x);
+      } else {
+        is_float ? vcvtqq2ps(made, x) : vcvtqq2pd(made, x);
+      }
+    } else if (is_from_four) {
+      is_float ? vcvtudq2ps(made, x) : vcvtudq2pd(made, x);
+    } else {
+      is_float ? vcvtuqq2ps(made, x) : vcvtuqq2pd(made, x);
     }
     finish(inst, made);
   }

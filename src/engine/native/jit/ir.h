@@ -116,6 +116,7 @@ enum class Op : uint8_t {
   kBitOr,
   kBitXor,
   kBitAndNot,  // arg 1 without the bits of arg 0
+  kBitSelect,  // the bits of arg 1 where the constant arg 2 is set, else those of arg 0; AVX-512
   kLaneAdd,
   kLaneSub,
   kLaneMul,  // lanes of four bytes; with AVX-512 also of eight
@@ -144,6 +145,7 @@ enum class Op : uint8_t {
   kIntOfFloat,
   kUnsignedOfFloat,  // both saturate, NaN gives 0; args have type `source`
   kFloatOfFloat,     // converts the width; args have type `source`
+                     // With AVX-512 the three to floats convert all lanes.
   kRoundToHalf,      // lanes of float32 to the nearest float16
   // ---- memory; arg 0 is the address
   kLoad,

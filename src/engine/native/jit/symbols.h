@@ -140,6 +140,9 @@ Lanes<T> Abs(Lanes<T> x) {
 }
 template <class T>
 Lanes<T> CopySign(Lanes<T> magnitude, Lanes<T> sign) {
+  if (processor().has_masks) {
+    return {write<T>(Op::kBitSelect, {magnitude.arg, sign.arg, sign_bit<T>()})};
+  }
   return {
       write<T>(Op::kBitOr, {Abs(magnitude).arg, write<T>(Op::kBitAnd, {sign.arg, sign_bit<T>()})})};
 }

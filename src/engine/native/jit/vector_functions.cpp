@@ -9,6 +9,7 @@
 #define FARCALL_VECTORS ::farcall::native::jit::symbols
 #define FARCALL_HAS_FMA 1
 #define FARCALL_CAN_SCALE ::farcall::native::jit::symbols::can_scale
+#include "engine/native/kernels/vector/erf-inl.h"
 #include "engine/native/kernels/vector/exp-inl.h"
 #include "engine/native/kernels/vector/trig-inl.h"
 
@@ -37,6 +38,7 @@ constexpr std::pair<std::string_view, Write> kFunctions[] = {
     {"cos", write<functions::Cos>},     {"sin", write<functions::Sin>},
     {"tan", write<functions::Tan>},     {"acosh", write<functions::Acosh>},
     {"asinh", write<functions::Asinh>}, {"atanh", write<functions::Atanh>},
+    {"erf", write<functions::Erf>},     {"erfc", write<functions::Erfc>},
     {"cbrt", write<functions::Cbrt>},   {"cosh", write<functions::Cosh>},
     {"exp", write<functions::Exp>},     {"exp2", write<functions::Exp2>},
     {"expm1", write<functions::Expm1>}, {"log", write<functions::Log>},
