@@ -182,7 +182,7 @@ _ACTIVE = (
         "jit_loops",
         _core.jit_loops(),
         _switch,
-        "loops of a few numbers run as machine code; process-wide",
+        "loops of a few numbers and clusters of operations run as machine code; process-wide",
         _core.set_jit_loops,
     ),
     Flag(

@@ -3,17 +3,24 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "engine/native/jit/at_once.h"
+
 namespace farcall {
 namespace {
 
-bool is_on_in_environment() {
+std::string_view setting() {
   const char* value = std::getenv("FARCALL_JIT");
-  return !value || std::string_view(value) != "0";
+  return value ? value : "";
 }
 
 }  // namespace
 
-std::atomic<bool> detail::jit_loops{is_on_in_environment()};
+std::atomic<bool> detail::jit_loops{setting() != "0"};
+
+bool native::jit::makes_code_at_once() {
+  static const bool is_at_once = setting() == "always";
+  return is_at_once;
+}
 
 void set_jit_loops(bool is_on) { detail::jit_loops.store(is_on, std::memory_order_relaxed); }
 

@@ -9,6 +9,7 @@
 #include <farcall/primitives/control_flow.h>
 #include <farcall/program/walk.h>
 
+#include "engine/native/jit/at_once.h"
 #include "engine/native/jit/encode.h"
 #include "engine/native/jit/lower.h"
 
@@ -17,7 +18,7 @@ namespace {
 
 // A loop is translated after this many equations. Running one takes about 5 ns, translating one
 // about 1 µs.
-constexpr int64_t kWorth = 20000;
+int64_t worth() { return makes_code_at_once() ? 0 : 20000; }
 
 int64_t weight_of(const Params* params) {
   if (const auto* scan = try_params<ScanParams>(params)) {
@@ -39,14 +40,14 @@ LoopCode::LoopCode(const Equation& equation)
 bool LoopCode::make_if_worth(int64_t steps) const {
   if (is_made_.load(std::memory_order_acquire)) return entry_.load(std::memory_order_acquire);
   const int64_t more = saturated_product(steps, weight_);
-  if (saturated_sum(work_.fetch_add(std::min(more, kWorth)), more) < kWorth) return false;
+  if (saturated_sum(work_.fetch_add(std::min(more, worth())), more) < worth()) return false;
   make();
   return entry_.load(std::memory_order_acquire);
 }
 
 int64_t LoopCode::steps_until_worth() const {
   if (is_made_.load(std::memory_order_acquire) || !jit_loops()) return INT64_MAX;
-  const int64_t left = kWorth - work_.load(std::memory_order_relaxed);
+  const int64_t left = worth() - work_.load(std::memory_order_relaxed);
   return std::max<int64_t>(left / weight_, 0) + 1;
 }
 

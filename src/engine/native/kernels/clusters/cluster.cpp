@@ -13,6 +13,7 @@
 #include <farcall/engine/jit_loops.h>
 #include <farcall/primitives/cluster.h>
 
+#include "engine/native/jit/at_once.h"
 #include "engine/native/jit/encode.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/movement/stream.h"
@@ -270,7 +271,7 @@ class ClusterKernel {
 
  private:
   // The operations on elements after which code is made. One takes about 0.2 ns; making the code
-  // takes about 10 us for each operation.
+  // takes some tenths of a millisecond.
   static constexpr int64_t kWorth = int64_t{1} << 20;
 
   // Counts are lost if threads run at the same time, which only makes the code later.
@@ -278,7 +279,7 @@ class ClusterKernel {
     const int64_t work = work_.load(std::memory_order_relaxed) +
                          plain_->rows * plain_->columns * plain_->num_operations;
     work_.store(work, std::memory_order_relaxed);
-    return work < kWorth ? *plain_ : make_best();
+    return work < kWorth && !jit::makes_code_at_once() ? *plain_ : make_best();
   }
 
   const ProgramPtr body_;
