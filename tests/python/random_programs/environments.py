@@ -28,9 +28,9 @@ ENVIRONMENTS = (
     {"FARCALL_ISA": "baseline", "FARCALL_JIT": "0"},
     {"FARCALL_ISA": "sse4", "FARCALL_JIT": "0"},
     {"FARCALL_ISA": "avx2", "FARCALL_JIT": "0"},
-    {"FARCALL_ISA": "avx2", "FARCALL_JIT": "1"},
+    {"FARCALL_ISA": "avx2", "FARCALL_JIT": "always"},
     {"FARCALL_ISA": "avx512", "FARCALL_JIT": "0"},
-    {"FARCALL_ISA": "avx512", "FARCALL_JIT": "1"},
+    {"FARCALL_ISA": "avx512", "FARCALL_JIT": "always"},
 )
 # Products of floats have a fixed order of additions; products and sums are fused if possible.
 FUSING = ("avx2", "avx512")

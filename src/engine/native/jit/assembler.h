@@ -28,7 +28,7 @@ class Assembler : protected Xbyak::CodeGenerator {
  public:
   Assembler(const Code& code, const Allocation& allocation, const RegisterCounts& counts,
             int vector_bytes, std::byte* buffer, size_t size);
-  virtual ~Assembler() = default;
+  ~Assembler() override = default;
   Assembler(const Assembler&) = delete;
   Assembler& operator=(const Assembler&) = delete;
 

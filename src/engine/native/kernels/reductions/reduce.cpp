@@ -314,7 +314,9 @@ TileRange tile_range(const ReducePlan& plan, int64_t tile) {
 // Reduces one part of a tile: some of the rows, or, if there is a single run, a part of it.
 void reduce_part(const ReducePlan& plan, const Operand& operand, int64_t tile, int64_t part,
                  Accumulators& accumulators, Tiles& tiles) {
-  const auto at = [&](int64_t size, int64_t index) { return size * index / plan.num_parts; };
+  const auto at = [&](int64_t size, int64_t index) {
+    return plan.num_parts == 1 ? size * index : size * index / plan.num_parts;
+  };
   const TileRange range = tile_range(plan, tile);
   set_identity(plan, accumulators, range.count);
   const bool has_one_run = plan.is_inner_reduced && plan.num_reduced == 1;
