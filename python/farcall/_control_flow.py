@@ -144,7 +144,7 @@ def cond(pred: Any, *args: Any, operand: Any = _MISSING, **named: Any) -> Any:
             (true_operand, false_operand),
         )
     true_fun, false_fun, operands = _cond_arguments(*args, **named)
-    return _branches("cond", pred, [false_fun, true_fun], operands, operand)
+    return _branches("cond", _core.run_cond, pred, [false_fun, true_fun], operands, operand)
 
 
 def _cond_arguments(true_fun: Any, false_fun: Any, *operands: Any) -> tuple[Any, Any, Any]:
@@ -162,7 +162,7 @@ def switch(
     """
     if not isinstance(branches, Sequence):
         raise TypeError(f"switch: branches must be a sequence of functions, got {branches!r}")
-    return _branches("switch", index, list(branches), operands, operand)
+    return _branches("switch", _core.run_switch, index, list(branches), operands, operand)
 
 
 def platform_dependent(
@@ -192,21 +192,26 @@ def platform_dependent(
     index = _core.platform_index(list(per_platform), default is not None)
     if not index.is_traced:
         return branches[int(index)](*args)
-    return _core.run_branches("platform_dependent", index, branches, _cache(*branches), args)
+    return _core.run_platform_dependent(index, branches, _cache(*branches), args)
 
 
 def _branches(
-    name: str, index: Any, branches: list[Any], operands: tuple[Any, ...], operand: Any
+    name: str,
+    run: Callable[..., Any],
+    index: Any,
+    branches: list[Any],
+    operands: tuple[Any, ...],
+    operand: Any,
 ) -> Any:
     if operand is not _MISSING:
         if operands:
             raise TypeError(f"{name}: give operands by position or as operand=, not both")
         operands = (operand,)
     if _in_python.wanted() and branches:
-        result = _in_python.branch(index, branches, operands, name == "switch")
+        result = _in_python.branch(index, branches, operands, run is _core.run_switch)
         if result is not None:
             return result[0]
-    return _core.run_branches(name, index, branches, _cache(*branches), operands)
+    return run(index, branches, _cache(*branches), operands)
 
 
 def map(f: Callable[[Any], Y], xs: Any, *, batch_size: int | None = None) -> Y:

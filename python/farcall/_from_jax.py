@@ -272,16 +272,16 @@ def _eigh(x: Any, *, algorithm: Any, **options: Any) -> Any:
 
 def _bits(key: Any, *, bit_width: int, shape: Any) -> Any:
     if key.ndim:
-        raise NotImplementedError("from_jax: random bits of an array of keys")
+        raise NotImplementedError(
+            f"from_jax: random_bits needs one key, got an array of shape {key.shape}"
+        )
     return random.bits(key, shape, f"uint{bit_width}")
 
 
 def _key_of(make: Callable[[Any], Any]) -> Rule:
     def rule(data: Any, *, impl: Any) -> Any:
         if "fry" not in str(impl):
-            raise NotImplementedError(
-                f"from_jax: keys of kind {impl}; threefry2x32 is what there is"
-            )
+            raise NotImplementedError(f"from_jax: keys must be of kind threefry2x32, got {impl}")
         return make(data)
 
     return rule

@@ -123,11 +123,26 @@ def _kind_of_narrow(name: str) -> type | None:
     return np.signedinteger if name.startswith("int") else None
 
 
-def result_type(*args: Any) -> Any:
+def result_type(*args: Any) -> np.dtype[Any]:
     """The promoted dtype of these arrays, numbers and dtypes."""
-    from farcall.numpy import _types
+    if not args:
+        raise ValueError("result_type: needs at least one array or dtype")
+    return _core.promoted_dtype([_scalar_of(value) for value in args])
 
-    return _types.result_type(*args)
+
+def _scalar_of(value: Any) -> _core.ShapeDtypeStruct:
+    """The type of a scalar that promotes like ``value``."""
+    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
+        return _core.numpy.as_array(value, "result_type").aval
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _core.ShapeDtypeStruct((), _core._incoming_dtype(value.dtype))
+    is_array = hasattr(value, "dtype") and hasattr(value, "shape")
+    if is_array and not isinstance(value, type):
+        weak_type = bool(getattr(value, "weak_type", False))
+        return _core.ShapeDtypeStruct((), value.dtype, weak_type=weak_type)
+    if value in (int, float, complex):
+        return _scalar_of(value(0))
+    return _core.ShapeDtypeStruct((), value)
 
 
 def __getattr__(name: str) -> Any:

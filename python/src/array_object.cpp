@@ -266,16 +266,7 @@ PyObject* as_numpy_method(PyObject* self, PyObject* const* args, Py_ssize_t narg
       }
     }
     nb::object made = nb::steal(as_numpy(self));
-    if (!made.is_valid()) return nullptr;
-    const bool is_same = dtype == Py_None || nb::handle(dtype).equal(made.attr("dtype"));
-    if (!is_same) {
-      if (copy == Py_False) {
-        throw Error(ErrorCode::kInvalidArgument,
-                    "__array__: another dtype needs a copy, and copy=False was given");
-      }
-      return made.attr("astype")(nb::handle(dtype)).release().ptr();
-    }
-    return copy == Py_True ? made.attr("copy")().release().ptr() : made.release().ptr();
+    return made.is_valid() ? as_requested(made, dtype, copy).release().ptr() : nullptr;
   });
 }
 

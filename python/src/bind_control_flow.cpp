@@ -269,19 +269,20 @@ nb::object fori_loop(nb::handle lower, nb::handle upper, nb::handle body_fun, Bo
 
 // ---- cond and switch ----
 
-RecordedBody record_branches(const std::string& function, nb::list branches,
+RecordedBody record_branches(lax::BranchFunction function, nb::list branches,
                              const FlatTree& operands) {
+  const std::string_view front = lax::name_of(function);
   RecordedBody body;
   for (nb::handle branch : branches) {
     const FlatFunction flat = [&](Arrays inputs) {
       nb::object arguments = unflatten_arrays(operands.tree, inputs);
-      nb::object value = call(function, branch, nb::borrow<nb::tuple>(arguments));
+      nb::object value = call(front, branch, nb::borrow<nb::tuple>(arguments));
       const std::string name = lax::branch_name(function, body.programs.size());
-      FlatTree result = flatten_arrays(value, fmt::format("{}: what {} returns", function, name));
+      FlatTree result = flatten_arrays(value, fmt::format("{}: what {} returns", front, name));
       if (!body.programs.empty() && !(result.tree == body.result_tree)) {
         throw TypeError(fmt::format(
             "{}: all branches must return the same structure; {} returns\n  {}\n{} returns\n  {}",
-            function, lax::branch_name(function, 0), text_of(body.result_tree), name,
+            front, lax::branch_name(function, 0), text_of(body.result_tree), name,
             text_of(result.tree)));
       }
       body.result_tree = result.tree;
@@ -295,27 +296,35 @@ RecordedBody record_branches(const std::string& function, nb::list branches,
 
 // `branches` are ordered by index; for cond: the false branch, then the true one. The index of
 // platform_dependent is always in range.
-nb::object run_branches(const std::string& function, nb::handle index, nb::list branches,
+nb::object run_branches(lax::BranchFunction function, nb::handle index, nb::list branches,
                         BodyCache& cache, nb::tuple arguments) {
+  const std::string front(lax::name_of(function));
   if (nb::len(branches) == 0) {
-    throw Error(ErrorCode::kInvalidArgument, function + ": expected at least one branch");
+    throw Error(ErrorCode::kInvalidArgument, front + ": expected at least one branch");
   }
   for (size_t i = 0; i < nb::len(branches); ++i) {
-    check_callable(nb::object(branches[i]), function + ": " + lax::branch_name(function, i));
+    check_callable(nb::object(branches[i]), front + ": " + lax::branch_name(function, i));
   }
-  const bool is_cond = function == "cond";
-  const Array given = to_array(index, function + (is_cond ? ": pred" : ": index"));
-  const FlatTree operands = flatten_arrays(arguments, function + ": operands");
+  const bool is_cond = function == lax::BranchFunction::kCond;
+  const Array given = to_array(index, front + (is_cond ? ": pred" : ": index"));
+  const FlatTree operands = flatten_arrays(arguments, front + ": operands");
   const auto body =
-      cache.find_or_record(body_signature(function, {operands.tree}, operands.types()),
+      cache.find_or_record(body_signature(front, {operands.tree}, operands.types()),
                            [&] { return record_branches(function, branches, operands); });
   const auto results = run_recorded([&] {
-    const Array branch = is_cond                ? lax::branch_of_predicate(given)
-                         : function == "switch" ? lax::branch_of_index(given, body->programs.size())
-                                                : given;
-    return lax::run_branches(branch, body->programs, operands.arrays);
+    return lax::run_branches(lax::branch_number(function, given, body->programs.size()),
+                             body->programs, operands.arrays);
   });
   return unflatten_arrays(body->result_tree, results);
+}
+
+void bind_branches(nb::module_& module, const char* name, lax::BranchFunction function) {
+  module.def(
+      name,
+      [function](nb::handle index, nb::list branches, BodyCache& cache, nb::tuple operands) {
+        return run_branches(function, index, branches, cache, operands);
+      },
+      nb::arg("index").none(), nb::arg("branches"), nb::arg("cache"), nb::arg("operands"));
 }
 
 // ---- linear functions ----
@@ -440,8 +449,9 @@ void bind_control_flow(nb::module_& module) {
   module.def("fori_loop", fori_loop, nb::arg("lower").none(), nb::arg("upper").none(),
              nb::arg("body_fun").none(), nb::arg("cache"), nb::arg("init_val").none(),
              nb::arg("unroll").none());
-  module.def("run_branches", run_branches, nb::arg("function"), nb::arg("index").none(),
-             nb::arg("branches"), nb::arg("cache"), nb::arg("operands"));
+  bind_branches(module, "run_cond", lax::BranchFunction::kCond);
+  bind_branches(module, "run_switch", lax::BranchFunction::kSwitch);
+  bind_branches(module, "run_platform_dependent", lax::BranchFunction::kPlatformDependent);
   module.def(
       "platform_index",
       [](const std::vector<std::string>& platforms, bool has_default) {

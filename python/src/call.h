@@ -5,6 +5,7 @@
 
 #include <span>
 
+#include <farcall/core/result_storages.h>
 #include <farcall/program/engine.h>
 
 #include "array_object.h"
@@ -13,7 +14,6 @@
 namespace farcall::python {
 
 inline constexpr size_t kMaxFastArguments = 8;
-inline constexpr size_t kMaxFastResults = 8;
 
 inline const ExecutionOptions kNoOptions;
 
@@ -66,7 +66,7 @@ PyObject* wrap_results(ResultForm form, size_t count, const Make& make) {
 }
 
 inline PyObject* wrap_results(ResultForm form, std::span<const ShapeDtype> types,
-                              Storage* outputs) {
+                              ResultStorages& outputs) {
   return wrap_results(form, types.size(),
                       [&](size_t i) { return Array(types[i], std::move(outputs[i])); });
 }

@@ -47,6 +47,9 @@ Array argument(nb::handle object, std::string_view function, const char* name);
 Array to_array_of(DType dtype, nb::handle object, std::string_view what, bool may_share = false);
 // Warns if integers do not fit into 32 bits.
 Array array_from_numpy(PyObject* numpy_array, Intake intake);
+// The result of __array__(dtype, copy), given the numpy array of the elements. Raises ValueError if
+// another dtype is requested without a copy.
+nb::object as_requested(nb::object array, nb::handle dtype, nb::handle copy);
 // The dtype in which data of this dtype is imported: 64-bit dtypes become 32-bit, unless the flag
 // enable_x64 is on.
 DType incoming_dtype(DType dtype);

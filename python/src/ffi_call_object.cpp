@@ -57,10 +57,7 @@ Attributes keyword_attributes(PyObject* const* values, PyObject* kwnames) {
 }
 
 PyObject* wrap_arrays(ResultForm form, std::vector<Array> results) {
-  if (form == ResultForm::kSingle) return wrap(std::move(results[0]));
-  nb::list list;
-  for (Array& result : results) list.append(wrap_object(std::move(result)));
-  return form == ResultForm::kList ? list.release().ptr() : nb::tuple(list).release().ptr();
+  return wrap_results(form, results.size(), [&](size_t i) { return std::move(results[i]); });
 }
 
 PyObject* ffi_call_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
@@ -79,7 +76,9 @@ PyObject* ffi_call_call(PyObject* self, PyObject* const* args, size_t nargsf, Py
                                                           object->call.target_name(), i));
       operands.push_back(std::move(operand));
     }
-    for (Array& operand : operands) operand = strengthen(operand);
+    for (Array& operand : operands) {
+      if (operand.type().weak_type()) operand = strengthen(operand);
+    }
     const Executable* executable = evaluating && is_call_on_host(operands)
                                        ? object->call.executable(operands, attributes)
                                        : nullptr;
@@ -93,14 +92,8 @@ PyObject* ffi_call_call(PyObject* self, PyObject* const* args, size_t nargsf, Py
       storages = many.data();
     }
     for (size_t i = 0; i < nargs; ++i) storages[i] = &operands[i].storage();
-    Storage few_outputs[kMaxFastResults];
-    std::vector<Storage> many_outputs;
-    Storage* outputs = few_outputs;
-    if (types.size() > kMaxFastResults) {
-      many_outputs.resize(types.size());
-      outputs = many_outputs.data();
-    }
-    execute(*executable, {storages, nargs}, {outputs, types.size()});
+    ResultStorages outputs(types.size());
+    execute(*executable, {storages, nargs}, outputs.span());
     return wrap_results(object->form, types, outputs);
   } catch (...) {
     set_python_error();

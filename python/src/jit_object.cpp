@@ -45,8 +45,7 @@ using farcall::detail::CachedProgramPtr;
 ResultForm form_of(const TreeDef& tree) {
   const auto is_array = [](const TreeDef& node) { return node.is_leaf() && !node.data(); };
   if (is_array(tree)) return ResultForm::kSingle;
-  const bool is_flat = std::ranges::all_of(tree.children(), is_array);
-  if (!is_flat || tree.num_leaves() > kMaxFastResults) return ResultForm::kTree;
+  if (!std::ranges::all_of(tree.children(), is_array)) return ResultForm::kTree;
   if (tree.kind() == TreeDef::Kind::kTuple) return ResultForm::kTuple;
   if (tree.kind() == TreeDef::Kind::kList) return ResultForm::kList;
   return ResultForm::kTree;
@@ -268,13 +267,9 @@ PyObject* run_pattern(const Executable& executable, ResultForm form, const Cache
   };
   const Held held({leaves.objects, count});
   const auto types = executable.output_types();
-  if (form != ResultForm::kTree) {
-    Storage outputs[kMaxFastResults];
-    execute(executable, {leaves.storages, count}, {outputs, types.size()});
-    return wrap_results(form, types, outputs);
-  }
-  std::vector<Storage> outputs(types.size());
-  execute(executable, {leaves.storages, count}, outputs);
+  ResultStorages outputs(types.size());
+  execute(executable, {leaves.storages, count}, outputs.span());
+  if (form != ResultForm::kTree) return wrap_results(form, types, outputs);
   std::vector<nb::object> results;
   results.reserve(types.size());
   for (size_t i = 0; i < types.size(); ++i) {
@@ -362,9 +357,9 @@ PyObject* run_fast(JitState& state, const FastEntry& entry,
   const bool is_committed = entry.is_committed;
   const bool is_placed = is_committed || entry.placed.device != nullptr;
   const auto types = executable.output_types();
-  Storage outputs[kMaxFastResults];
+  ResultStorages outputs(types.size());
   const Running running(state);  // the entry may be removed meanwhile
-  execute(executable, storages, {outputs, types.size()});
+  execute(executable, storages, outputs.span());
   if (!is_placed) return wrap_results(form, types, outputs);
   return wrap_results(form, types.size(), [&](size_t i) {
     return placed_array(types[i], std::move(outputs[i]), is_committed);
@@ -379,13 +374,13 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     const Storage* storages[kMaxFastArguments];
     const uint64_t config = config_key();
     if (!kwnames && nargs <= kMaxFastArguments) {
-      const FastEntry* entry = nullptr;
-      if (collect(args, nargs, storages)) {
-        entry = find_fast(state, args, nargs, config, {});
-      } else if (const auto placed = collect_placed(args, nargs, storages); placed.device) {
-        entry = find_fast(state, args, nargs, config, placed);
+      PlacedArguments placed;
+      const bool is_on_host = collect(args, nargs, storages);
+      if (!is_on_host) placed = collect_placed(args, nargs, storages);
+      if (is_on_host || placed.device) {
+        const FastEntry* entry = find_fast(state, args, nargs, config, placed);
+        if (entry) return run_fast(state, *entry, {storages, nargs});
       }
-      if (entry) return run_fast(state, *entry, {storages, nargs});
     }
     CallPattern::Leaves leaves;
     for (PatternEntry& entry : state.patterns) {

@@ -205,4 +205,15 @@ Array array_from_numpy(PyObject* object, Intake intake) {
   return Array(type, std::move(storage));
 }
 
+nb::object as_requested(nb::object array, nb::handle dtype, nb::handle copy) {
+  if (!dtype.is_none() && !dtype.equal(array.attr("dtype"))) {
+    if (copy.ptr() == Py_False) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "__array__: another dtype needs a copy, and copy=False was given");
+    }
+    return array.attr("astype")(dtype);
+  }
+  return copy.ptr() == Py_True ? array.attr("copy")() : array;
+}
+
 }  // namespace farcall::python

@@ -66,8 +66,10 @@ Array dot(const Array& x, const Array& y, std::optional<DType> preferred) {
 Array tensordot(const Array& x, const Array& y, int64_t num_axes, std::optional<DType> preferred) {
   const auto rank_x = static_cast<int64_t>(x.rank()), rank_y = static_cast<int64_t>(y.rank());
   if (num_axes < 0 || num_axes > std::min(rank_x, rank_y)) {
-    invalid_argument(fmt::format("tensordot: {} axes of shapes {} and {}", num_axes,
-                                 shape_to_string(x.shape()), shape_to_string(y.shape())));
+    invalid_argument(fmt::format(
+        "tensordot: the number of axes must lie in [0, {}] for shapes {} and {}, got {}",
+        std::min(rank_x, rank_y), shape_to_string(x.shape()), shape_to_string(y.shape()),
+        num_axes));
   }
   std::vector<int64_t> last(num_axes), first(num_axes);
   std::iota(last.begin(), last.end(), rank_x - num_axes);

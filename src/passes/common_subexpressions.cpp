@@ -115,7 +115,7 @@ class Merger {
     const auto& equations = program_.equations;
     FirstEqual known(equations.size());
     for (uint32_t i = 0; i < equations.size(); ++i) {
-      poll_interrupt();
+      poll_interrupt(i);
       const Equation& equation = equations[i];
       if (!may_merge(equation)) continue;
       size_t hash = reinterpret_cast<uintptr_t>(equation.primitive);

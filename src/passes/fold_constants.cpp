@@ -81,7 +81,7 @@ class Folder {
     const auto is_known = [&](Atom atom) { return !atom.is_variable() || known[atom.index]; };
     is_folded_.resize(program_.equations.size(), false);
     for (size_t i = 0; i < program_.equations.size(); ++i) {
-      poll_interrupt();
+      poll_interrupt(i);
       const Equation& equation = program_.equations[i];
       if (!std::ranges::all_of(equation.inputs, is_known) || !may_fold(equation) ||
           !std::ranges::all_of(equation.outputs,

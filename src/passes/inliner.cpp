@@ -22,7 +22,7 @@ ProgramPtr Inliner::run() {
 
 void Inliner::add_equations(const Program& program, std::vector<Atom>& names, bool is_outermost) {
   for (const Equation& equation : program.equations) {
-    poll_interrupt();
+    poll_interrupt(target_.equations.size());
     Equation copy = equation;
     for (Atom& input : copy.inputs) {
       if (input.is_variable()) {

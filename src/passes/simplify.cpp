@@ -29,7 +29,7 @@ Simplifier::Simplifier(ProgramPtr program, bool may_drop)
 
 ProgramPtr Simplifier::run() {
   for (uint32_t i = 0; i < program_.equations.size(); ++i) {
-    poll_interrupt();
+    poll_interrupt(i);
     simplify_equation(i);
   }
   return is_changed_ ? make() : held_;

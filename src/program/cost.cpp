@@ -12,19 +12,21 @@ Cost Program::cost(const Equation& equation) const {
   const Params* params = equation.params.get();
   if (const ProgramPtr body = called_program(equation)) return body->cost();
   if (primitive.cost) return primitive.cost(params);
-  std::vector<ShapeDtype> in, out;
   Cost cost;
-  int64_t elements = 0;
-  for (const Atom atom : equation.inputs) {
-    in.push_back(type_of(atom));
-    cost.bytes = saturated_sum(cost.bytes, static_cast<int64_t>(in.back().nbytes()));
-  }
+  const auto add_bytes = [&](ShapeDtype type) {
+    cost.bytes = saturated_sum(cost.bytes, static_cast<int64_t>(type.nbytes()));
+  };
+  for (const Atom atom : equation.inputs) add_bytes(type_of(atom));
   for (const uint32_t output : equation.outputs) {
-    out.push_back(variable_types[output]);
-    cost.bytes = saturated_sum(cost.bytes, static_cast<int64_t>(out.back().nbytes()));
-    elements = saturated_sum(elements, out.back().size());
+    add_bytes(variable_types[output]);
+    cost.flops = saturated_sum(cost.flops, variable_types[output].size());
   }
-  cost.flops = primitive.flops ? primitive.flops(in, out, params) : elements;
+  if (primitive.flops) {
+    std::vector<ShapeDtype> in, out;
+    for (const Atom atom : equation.inputs) in.push_back(type_of(atom));
+    for (const uint32_t output : equation.outputs) out.push_back(variable_types[output]);
+    cost.flops = primitive.flops(in, out, params);
+  }
   return cost;
 }
 

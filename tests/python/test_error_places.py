@@ -87,6 +87,49 @@ def test_equal_programs_of_different_lines_keep_their_lines():
         assert str(raised.value).endswith(f"\n  at {step.line}")
 
 
+def places_of(function):
+    """The places of the failing calls of the functions that this one returns, in one trace each."""
+    places = []
+    for call in function():
+        with pytest.raises(fc.FfiError) as raised:
+            fc.jit(call)(X)
+        places.append(str(raised.value).split("\n  at ")[1])
+    return places
+
+
+def test_code_that_replaces_freed_code_has_its_own_lines():
+    source = """
+def function():
+    call = ffi.ffi_call("fail", V)
+    return [lambda x: call(x, code=3, text="told to")]
+"""
+    for number in range(20):  # later code objects often have the addresses of earlier ones
+        scope = {"ffi": ffi, "V": V}
+        exec(compile("\n" * number + source, f"made_{number}", "exec"), scope)
+        assert places_of(scope["function"]) == [f"made_{number}:{number + 4} (<lambda>)"]
+
+
+def test_one_code_object_has_a_place_for_each_of_its_lines_and_scopes():
+    def call(x, is_first):
+        if is_first:
+            return ffi.ffi_call("fail", V)(x, code=3, text="told to")
+        with fc.named_scope("scope"):
+            return ffi.ffi_call("fail", V)(x, code=3, text="told to")
+
+    line = call.__code__.co_firstlineno
+    first, second = f"{__file__}:{line + 2} (call)", f"{__file__}:{line + 4} (scope/call)"
+    for _ in range(2):
+        assert places_of(lambda: [lambda x: call(x, True), lambda x: call(x, False)]) == [
+            first,
+            second,
+        ]
+    with fc.named_scope("outer"):
+        assert places_of(lambda: [lambda x: call(x, True)]) == [
+            first.replace("(call", "(outer/call")
+        ]
+    assert places_of(lambda: [lambda x: call(x, True)]) == [first]
+
+
 def test_a_handler_that_throws_and_one_that_fails_in_its_first_stage_name_the_line():
     def throws(x):
         throws.line = here(1)

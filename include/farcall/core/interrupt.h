@@ -2,6 +2,8 @@
 // wants to stop.
 #pragma once
 
+#include <cstddef>
+
 #include <farcall/core/export.h>
 
 namespace farcall {
@@ -18,6 +20,10 @@ FARCALL_API void check_interrupt();
 // enough for every equation, or for every few thousand elements. Must not be called under a lock,
 // because the check may take one.
 FARCALL_API void poll_interrupt();
+// The same in a loop of short steps: checks the time in one of 64 steps.
+inline void poll_interrupt(size_t step) {
+  if (step % 64 == 0) poll_interrupt();
+}
 
 // The same for code that must not throw: returns true if it should stop, and keeps the exception
 // until rethrow_kept_interrupt() on this thread, which does nothing if none is kept.

@@ -23,6 +23,8 @@
 
 namespace farcall {
 
+struct Primitive;
+
 struct CallbackOptions {
   // Name of the function in error messages and printed programs.
   std::string name = "callback";
@@ -101,6 +103,7 @@ enum class CallbackKind : uint8_t { kBuffer, kPure, kIo, kDebug };
 
 // "buffer_callback", ...
 FARCALL_API std::string_view callback_kind_name(CallbackKind kind);
+FARCALL_API const Primitive& callback_primitive(CallbackKind kind);
 // Wraps the function so that its operations are evaluated eagerly, even while the calling thread
 // records or transforms.
 FARCALL_API CallbackPtr make_program_callback(std::string name, CallbackFunction function,

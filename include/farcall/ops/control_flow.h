@@ -100,13 +100,16 @@ FARCALL_API RecordedLoop record_for(const ForBody& body, const ForBounds& bounds
 FARCALL_API std::vector<Array> run_for(const RecordedLoop& loop, const ForBounds& bounds,
                                        std::span<const Array> init, std::optional<int64_t> unroll);
 
-// The branch number of a predicate or an index, whose type is checked.
-FARCALL_API Array branch_of_predicate(const Array& pred);
-FARCALL_API Array branch_of_index(const Array& index, size_t num_branches);
-// The name of a branch of cond or switch in messages: "true_fun", "branch 2".
-FARCALL_API std::string branch_name(std::string_view function, size_t i);
-// Raises if the branches' result types differ. `function` names the caller and `name` the results.
-FARCALL_API void check_branches(std::string_view function, std::span<const Recording> branches,
+// The functions that run one of several programs.
+enum class BranchFunction : uint8_t { kCond, kSwitch, kPlatformDependent };
+// Their names and those of their branches in messages: "cond", "true_fun", "branch 2".
+FARCALL_API std::string_view name_of(BranchFunction function);
+FARCALL_API std::string branch_name(BranchFunction function, size_t i);
+// The number of the branch that cond's predicate or switch's index selects; the index of
+// platform_dependent is that number. Raises TypeError for a predicate or index of a wrong type.
+FARCALL_API Array branch_number(BranchFunction function, const Array& choice, size_t num_branches);
+// Raises if the branches' result types differ. `name` names the results.
+FARCALL_API void check_branches(BranchFunction function, std::span<const Recording> branches,
                                 const LeafName& name);
 FARCALL_API std::vector<Array> run_branches(const Array& branch,
                                             std::span<const Recording> branches,

@@ -65,14 +65,14 @@ FARCALL_API std::vector<Array> for_trees(const Array& lower, const Array& upper,
 FARCALL_API std::vector<Array> map_batch(farcall::detail::TreeCall& call, const VmapOptions& batch);
 // The results of the branch that `choice` selects. `trees` are the structures that the branches
 // returned last.
-FARCALL_API std::vector<Array> branch_trees(std::string_view function, const Array& choice,
+FARCALL_API std::vector<Array> branch_trees(BranchFunction function, const Array& choice,
                                             std::span<const FlatFunction> branches,
                                             const std::vector<TreeDef>& trees,
                                             std::span<const Array> operands);
 
 // Calls the branch with the number `choice`.
 template <class Result, class Operands, class... Branches>
-Result choose(std::string_view function, const Array& choice, const Operands& operands,
+Result choose(BranchFunction function, const Array& choice, const Operands& operands,
               Branches&... branches) {
   const TreeDef tree = tree_of(operands);
   std::vector<TreeDef> results(sizeof...(Branches));
@@ -224,8 +224,8 @@ requires(detail::OverTrees<TrueFun>&& detail::are_branches<Operands...>(
                                                                      FalseFun false_fun,
                                                                      const Operands&... operands) {
   using All = detail::Arguments<TrueFun, Operands...>;
-  return detail::choose<detail::ResultOf<TrueFun, All>>("cond", pred, All{operands...}, false_fun,
-                                                        true_fun);
+  return detail::choose<detail::ResultOf<TrueFun, All>>(BranchFunction::kCond, pred,
+                                                        All{operands...}, false_fun, true_fun);
 }
 
 // Calls one of several functions, given as a tuple. An index out of range is clamped.
@@ -236,8 +236,8 @@ requires(detail::are_branches<Operands...>(static_cast<std::tuple<First, Others.
   using All = detail::Arguments<First, Operands...>;
   return std::apply(
       [&](auto&... each) {
-        return detail::choose<detail::ResultOf<First, All>>("switch", index, All{operands...},
-                                                            each...);
+        return detail::choose<detail::ResultOf<First, All>>(BranchFunction::kSwitch, index,
+                                                            All{operands...}, each...);
       },
       branches);
 }

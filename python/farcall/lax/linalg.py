@@ -123,5 +123,5 @@ def schur(
       NotImplementedError: with ``sort_eig_vals``.
     """
     if sort_eig_vals or select_callable is not None:
-        raise NotImplementedError("schur: eigenvalues are not sorted here")
+        raise NotImplementedError("schur: sort_eig_vals must be False and select_callable None")
     return _functions.schur(x, compute_schur_vectors)

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from farcall import _core
-from farcall._array import ShapeDtypeStruct
-from farcall.dtypes import issubdtype
+from farcall.dtypes import issubdtype, result_type
 
 __all__ = [
     "can_cast",
@@ -29,34 +27,10 @@ __all__ = [
     "unsignedinteger",
 ]
 
-_f: Any = _core.numpy
-
 generic, number, integer, inexact = np.generic, np.number, np.integer, np.inexact
 signedinteger, unsignedinteger = np.signedinteger, np.unsignedinteger
 floating, complexfloating = np.floating, np.complexfloating
 flexible, character = np.flexible, np.character
-
-
-def result_type(*args: Any) -> np.dtype[Any]:
-    """The promoted dtype of these arrays, numbers and dtypes."""
-    if not args:
-        raise ValueError("result_type: needs at least one array or dtype")
-    return _core.promoted_dtype([_scalar_of(value) for value in args])
-
-
-def _scalar_of(value: Any) -> ShapeDtypeStruct:
-    """The type of a scalar that promotes like ``value``."""
-    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
-        return _f.as_array(value, "result_type").aval
-    if isinstance(value, (np.ndarray, np.generic)):
-        return ShapeDtypeStruct((), _core._incoming_dtype(value.dtype))
-    is_array = hasattr(value, "dtype") and hasattr(value, "shape")
-    if is_array and not isinstance(value, type):
-        weak_type = bool(getattr(value, "weak_type", False))
-        return ShapeDtypeStruct((), value.dtype, weak_type=weak_type)
-    if value in (int, float, complex):
-        return _scalar_of(value(0))
-    return ShapeDtypeStruct((), value)
 
 
 def promote_types(a: Any, b: Any) -> np.dtype[Any]:

@@ -205,8 +205,9 @@ Role role_of(const Program& program, const Equation& equation) {
   if (!is_ordinary(out) || !std::ranges::all_of(inputs, is_ordinary)) return Role::kNone;
   const Primitive& primitive = *equation.primitive;
   if (primitive.kind == PrimitiveKind::kView) return Role::kView;
-  if (primitive.name == "broadcast_in_dim") return Role::kBroadcast;
-  if (primitive.name == "iota") return out.size() == 1 ? Role::kNone : Role::kCount;
+  const Params* params = equation.params.get();
+  if (try_params<BroadcastInDimParams>(params)) return Role::kBroadcast;
+  if (try_params<IotaParams>(params)) return out.size() == 1 ? Role::kNone : Role::kCount;
   const ElementwiseFactory describe = find_elementwise(primitive.name);
   if (!describe) {
     const bool is_move = inputs.size() == 1 && is_cheap_move(equation, inputs[0], out);

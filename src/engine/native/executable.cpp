@@ -10,7 +10,6 @@
 #include <farcall/core/config.h>
 #include <farcall/core/error.h>
 #include <farcall/core/message.h>
-#include <farcall/program/cost.h>
 #include <farcall/program/donation.h>
 #include <farcall/program/engine.h>
 #include <farcall/program/profile.h>
@@ -19,10 +18,9 @@
 #include "engine/native/devices.h"
 #include "engine/native/engine.h"
 #include "engine/native/form_clusters.h"
-#include "engine/native/kernels/clusters/cluster.h"
 #include "engine/native/pipeline.h"
 #include "engine/native/plan.h"
-#include "engine/native/region.h"
+#include "engine/native/plan/facts.h"
 #include "engine/native/state.h"
 
 namespace farcall::native {
@@ -33,7 +31,7 @@ class NativeExecutable final : public Executable {
   // `unfused`: the program of the plan before clusters were formed.
   NativeExecutable(const Device& device, ProgramPtr program, ProgramPtr unfused,
                    std::unique_ptr<const Plan> plan)
-      : Executable(device, std::move(program), is_brief(*plan)),
+      : Executable(device, std::move(program), runs_briefly(*plan)),
         unfused_(std::move(unfused)),
         plan_(std::move(plan)),
         overwrites_(std::ranges::find(plan_->overwrites, true) != plan_->overwrites.end()),
@@ -98,21 +96,8 @@ class NativeExecutable final : public Executable {
 
   void execute(std::span<const Storage* const> inputs, std::span<Storage> outputs,
                const ExecutionOptions& options) const override {
-    if (device().is_host()) [[likely]]
-      return execute_on_host(inputs, outputs, options);
-    // Inputs that the run overwrites are copied here unless they are donated: the bytes alone do
-    // not show whether an input is donated.
-    const std::vector<bool> consumed = consumed_inputs(*this, inputs);
-    std::vector<Storage> copies;
-    std::vector<const Storage*> bytes;
-    copies.reserve(inputs.size());  // addresses must stay
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const Storage& own = LocalDevice::bytes_of(*inputs[i]);
-      const bool is_copied = overwrites_ && plan_->overwrites[i] && !consumed[i];
-      bytes.push_back(is_copied ? &copies.emplace_back(copy(own)) : &own);
-    }
-    execute_on_host(bytes, outputs, options);
-    move_to_device(outputs);
+    return device().is_host() ? execute_on_host(inputs, outputs, options)
+                              : execute_elsewhere(inputs, outputs, options);
   }
 
   bool runs_in_place() const override { return runs_in_place_; }
@@ -129,6 +114,26 @@ class NativeExecutable final : public Executable {
   }
 
  private:
+  // On the memory of another device than the host. Not inlined, so that runs on the host save no
+  // registers for it.
+  [[gnu::noinline]] void execute_elsewhere(std::span<const Storage* const> inputs,
+                                           std::span<Storage> outputs,
+                                           const ExecutionOptions& options) const {
+    // Inputs that the run overwrites are copied here unless they are donated: the bytes alone do
+    // not show whether an input is donated.
+    const std::vector<bool> consumed = consumed_inputs(*this, inputs);
+    std::vector<Storage> copies;
+    std::vector<const Storage*> bytes;
+    copies.reserve(inputs.size());  // addresses must stay
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Storage& own = LocalDevice::bytes_of(*inputs[i]);
+      const bool is_copied = overwrites_ && plan_->overwrites[i] && !consumed[i];
+      bytes.push_back(is_copied ? &copies.emplace_back(copy(own)) : &own);
+    }
+    execute_on_host(bytes, outputs, options);
+    move_to_device(outputs);
+  }
+
   void execute_on_host(std::span<const Storage* const> inputs, std::span<Storage> outputs,
                        const ExecutionOptions& options) const {
     const StatePool::Lease state = pool_.take();
@@ -156,26 +161,15 @@ class NativeExecutable final : public Executable {
     state.options.run_id = state.run_id_base + ++state.num_runs;
     const Profiling profiling(*this, state);
     state.lease_arenas();
-    if (is_default(options) && !plan_->has_execution_stages) [[likely]] {
-      set_memory();
-      return state.run();
-    }
-    const Binding binding(state, options);
     set_memory();
+    if (is_default(options) && !plan_->has_execution_stages) [[likely]]
+      return state.run();
+    const Binding binding(state, options);
     if (plan_->has_execution_stages) {
       state.for_each_invocation([](Invocation& invocation) { invocation.prepare(); });
       state.for_each_invocation([](Invocation& invocation) { invocation.initialize(); });
     }
     state.run();
-  }
-
-  // Whether the plan computes each output into memory of its own.
-  static bool has_own_outputs(const Plan& plan) {
-    for (size_t i = 0; i < plan.outputs.size(); ++i) {
-      const Place place = plan.outputs[i].place;
-      if (place.kind != Place::Kind::kOutput || place.index != i) return false;
-    }
-    return true;
   }
 
   static const NamedSharding* sharding_in(const Shardings& all, size_t i) {
@@ -206,99 +200,6 @@ class NativeExecutable final : public Executable {
     std::unique_ptr<detail::ProfiledRun> run_;
     State* state_ = nullptr;
   };
-
-  static void visit_programs(const Plan& plan,
-                             const std::function<void(const ProgramPtr&)>& visit) {
-    visit(plan.program);
-    for (const auto& child : plan.children) visit_programs(*child, visit);
-  }
-
-  static void for_each_nested(const Plan& plan,
-                              const std::function<void(const Executable&)>& visit) {
-    for (const auto& nested : plan.nested) visit(*nested);
-    for (const auto& child : plan.children) for_each_nested(*child, visit);
-  }
-
-  // The machine code of a loop; null for other instructions.
-  static const jit::LoopCode* code_of(const Instruction& instruction) {
-    switch (instruction.kind) {
-      case Instruction::Kind::kScan:
-        return static_cast<const ScanRegion*>(instruction.data)->code.get();
-      case Instruction::Kind::kWhile:
-        return static_cast<const WhileRegion*>(instruction.data)->code.get();
-      default:
-        return nullptr;
-    }
-  }
-
-  static void add_loops(const Plan& plan, std::vector<LoopReport>& loops) {
-    size_t next_child = 0;  // children follow in the order of their instructions
-    for (const Instruction& instruction : plan.instructions) {
-      size_t num_children = 0;
-      if (instruction.kind == Instruction::Kind::kScan) num_children = 1;
-      if (instruction.kind == Instruction::Kind::kWhile) num_children = 2;
-      if (instruction.kind == Instruction::Kind::kCond) {
-        num_children = static_cast<const CondRegion*>(instruction.data)->branches.size();
-      }
-      const size_t first = std::exchange(next_child, next_child + num_children);
-      if (const jit::LoopCode* code = code_of(instruction)) {
-        loops.push_back(code->report());
-        if (loops.back().why_not.empty()) continue;
-      }
-      for (size_t i = first; i < next_child; ++i) add_loops(*plan.children[i], loops);
-    }
-  }
-
-  static int64_t coded_operations(const Plan& plan) {
-    int64_t sum = 0;
-    for (const Instruction& each : plan.instructions) {
-      sum += make_cluster_code(each.run, each.data).num_operations;
-    }
-    for (const auto& child : plan.children) sum += coded_operations(*child);
-    return sum;
-  }
-
-  static void add_memory(const Plan& plan, MemoryUse& use) {
-    for (const Instruction& instruction : plan.instructions) {
-      use.generated_code_bytes += cluster_code(instruction.run, instruction.data).nbytes;
-      if (const jit::LoopCode* code = code_of(instruction))
-        use.generated_code_bytes += code->nbytes();
-    }
-    use.temp_bytes += plan.arena_bytes + plan.scratch_bytes;
-    for (const Storage& constant : plan.constants) use.constant_bytes += constant.nbytes();
-    for (const auto& child : plan.children) add_memory(*child, use);
-  }
-
-  // Whether a run is too short to release the interpreter lock. Callbacks release it themselves, so
-  // only the work between calls counts.
-  static bool is_brief(const Plan& plan) {
-    constexpr int64_t kBriefBytes = 1 << 14;
-    if (plan.has_foreign_code || !is_bounded(plan)) return false;
-    const Cost cost = plan.program->cost();
-    return saturated_sum(cost.bytes, cost.flops) <=
-           saturated_product(kBriefBytes, saturated_sum(1, num_calls(plan)));
-  }
-
-  static bool is_bounded(const Plan& plan) {
-    return plan.instructions.size() <= 16 &&
-           std::ranges::none_of(plan.instructions,
-                                [](const Instruction& instruction) {
-                                  return instruction.kind == Instruction::Kind::kWhile;
-                                }) &&
-           std::ranges::all_of(plan.children, [](const auto& child) { return is_bounded(*child); });
-  }
-
-  // The minimum number of calls in one run.
-  static int64_t num_calls(const Plan& plan) {
-    auto count = static_cast<int64_t>(plan.calls.size());
-    for (const Instruction& instruction : plan.instructions) {
-      if (instruction.kind != Instruction::Kind::kScan) continue;
-      const auto& scan = *static_cast<const ScanRegion*>(instruction.data);
-      count = saturated_sum(count,
-                            saturated_product(scan.length, num_calls(*plan.children[scan.child])));
-    }
-    return count;
-  }
 
   static bool is_default(const ExecutionOptions& options) {
     return options.run_id == 0 && options.device_ordinal == 0 && !options.thread_pool &&

@@ -47,7 +47,9 @@ class Former {
         roles_(program.equations.size(), Role::kNone),
         group_of_(program.variable_types.size(), kNone),
         extents_(program.variable_types.size()),
-        num_reads_(program.variable_types.size(), 0) {
+        num_reads_(program.variable_types.size(), 0),
+        reads_inside_(program.variable_types.size(), 0),
+        inner_(program.variable_types.size(), kNone) {
     const auto count = [&](Atom atom) {
       if (atom.is_variable()) ++num_reads_[atom.index];
     };
@@ -94,7 +96,7 @@ class Former {
 
   void form_groups() {
     for (uint32_t i = 0; i < program_.equations.size(); ++i) {
-      poll_interrupt();
+      poll_interrupt(i);
       place(i);
     }
     for (Group& group : groups_) {
@@ -137,11 +139,11 @@ class Former {
 
   void place(uint32_t index) {
     const Equation& equation = program_.equations[index];
-    if (is_boundary(equation)) {
+    const Role role = roles_[index] = role_of(program_, equation);
+    if (role == Role::kNone && is_boundary(equation)) {
       for (; first_open_ < groups_.size(); ++first_open_) close(first_open_, index);
       return;
     }
-    const Role role = roles_[index] = role_of(program_, equation);
     std::vector<uint32_t> read;  // open groups
     for (const Atom atom : equation.inputs) {
       if (!atom.is_variable()) continue;
@@ -286,38 +288,43 @@ class Former {
     std::ranges::sort(group.members);
     std::vector<uint32_t> kept, left_out;
     size_t num_computed = 0, num_repeated = 0;
-    std::unordered_map<uint32_t, int64_t> reads_inside;  // by variable
     for (size_t i = group.members.size(); i-- > 0;) {
       const uint32_t member = group.members[i];
       const Equation& equation = program_.equations[member];
       const bool computes = roles_[member] == Role::kOperation ||
                             roles_[member] == Role::kReduction ||
                             roles_[member] == Role::kColumnReduction;
-      if (!computes && !reads_inside.contains(equation.outputs[0])) {
+      if (!computes && reads_inside_[equation.outputs[0]] == 0) {
         left_out.push_back(member);
         continue;
       }
       for (const Atom atom : equation.inputs) {
-        if (atom.is_variable()) ++reads_inside[atom.index];
+        if (atom.is_variable()) ++reads_inside_[atom.index];
       }
       if (roles_[member] != Role::kView) ++(computes ? num_computed : num_repeated);
       kept.push_back(member);
     }
+    const bool saves = num_computed > 0 && num_computed + num_repeated >= 2;
     group.members.clear();
-    if (num_computed == 0 || num_computed + num_repeated < 2) return;
-    group.members.assign(kept.rbegin(), kept.rend());
-    group.left_out.assign(left_out.rbegin(), left_out.rend());
-    for (const uint32_t member : kept) {
-      const uint32_t output = program_.equations[member].outputs[0];
-      const auto found = reads_inside.find(output);
-      if (found != reads_inside.end()) num_reads_[output] -= found->second;
+    if (saves) {
+      group.members.assign(kept.rbegin(), kept.rend());
+      group.left_out.assign(left_out.rbegin(), left_out.rend());
+      for (const uint32_t member : kept) {
+        const uint32_t output = program_.equations[member].outputs[0];
+        num_reads_[output] -= reads_inside_[output];
+      }
+      has_clusters_ = true;
     }
-    has_clusters_ = true;
+    for (const uint32_t member : kept) {
+      for (const Atom atom : program_.equations[member].inputs) {
+        if (atom.is_variable()) reads_inside_[atom.index] = 0;
+      }
+    }
   }
 
   // ---- the new program
 
-  ProgramPtr rewritten() const {
+  ProgramPtr rewritten() {
     std::vector<const Group*> cluster_of(program_.equations.size(), nullptr);
     std::vector<bool> is_added(program_.equations.size(), false);
     for (const Group& group : groups_) {
@@ -344,16 +351,17 @@ class Former {
     return result;
   }
 
-  Equation cluster(const Group& group) const {
+  Equation cluster(const Group& group) {
     static const Primitive* const primitive = find_primitive("cluster");
     auto body = std::make_shared<Program>();
     Equation made{.primitive = primitive, .where = program_.equations[group.members.front()].where};
-    std::unordered_map<uint32_t, uint32_t> names, literals;
+    std::unordered_map<uint32_t, uint32_t> literals;
+    std::vector<uint32_t> outer_of;  // by variable of the body
     const auto variable = [&](uint32_t outer) {
-      const auto number = static_cast<uint32_t>(body->variable_types.size());
       body->variable_types.push_back(program_.variable_types[outer]);
-      names.emplace(outer, number);
-      return number;
+      inner_[outer] = static_cast<uint32_t>(outer_of.size());
+      outer_of.push_back(outer);
+      return inner_[outer];
     };
     const auto inner = [&](Atom atom) {
       if (!atom.is_variable()) {
@@ -361,8 +369,7 @@ class Former {
         if (is_new) body->literals.push_back(program_.literals[atom.index]);
         return Atom::literal(found->second);
       }
-      const auto found = names.find(atom.index);
-      if (found != names.end()) return Atom::variable(found->second);
+      if (inner_[atom.index] != kNone) return Atom::variable(inner_[atom.index]);
       made.inputs.push_back(atom);
       body->inputs.push_back(variable(atom.index));
       return Atom::variable(body->inputs.back());
@@ -378,8 +385,9 @@ class Former {
       // All remaining reads are outside of the cluster.
       if (num_reads_[output] == 0) continue;
       made.outputs.push_back(output);
-      body->outputs.push_back(Atom::variable(names.at(output)));
+      body->outputs.push_back(Atom::variable(inner_[output]));
     }
+    for (const uint32_t outer : outer_of) inner_[outer] = kNone;
     made.params = make_params(ClusterParams{std::move(body)});
     return made;
   }
@@ -391,6 +399,9 @@ class Former {
   std::vector<uint32_t> group_of_;  // by variable
   std::vector<Extent> extents_;     // by variable, in its group
   std::vector<int64_t> num_reads_;  // by variable; finally those outside of its cluster
+  // By variable; only while one group is closed up, and while its cluster is made.
+  std::vector<int64_t> reads_inside_;
+  std::vector<uint32_t> inner_;  // its number in the cluster
   std::vector<Group> groups_;
   size_t first_open_ = 0;  // groups before it are closed
   bool has_clusters_ = false;

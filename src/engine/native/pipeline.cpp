@@ -35,7 +35,7 @@ ProgramPtr view_broadcasts(ProgramPtr program) {
   static const Primitive* const reshape = find_primitive("reshape");
   program = pass_nested(std::move(program), view_broadcasts);
   const auto is_view = [&](const Equation& equation) {
-    if (equation.primitive->name != "broadcast_in_dim") return false;
+    if (!try_params<BroadcastInDimParams>(equation.params.get())) return false;
     const int64_t size = program->type_of(equation.inputs[0]).size();
     return size > 1 && size == program->variable_types[equation.outputs[0]].size();
   };

@@ -310,6 +310,18 @@ std::vector<Array> fori_loop(const Array& lower, const Array& upper, const ForBo
 
 // ---- cond and switch ----
 
+std::string_view name_of(BranchFunction function) {
+  constexpr std::string_view kNames[] = {"cond", "switch", "platform_dependent"};
+  return kNames[static_cast<size_t>(function)];
+}
+
+std::string branch_name(BranchFunction function, size_t i) {
+  if (function == BranchFunction::kCond) return i == 0 ? "false_fun" : "true_fun";
+  return fmt::format("branch {}", i);
+}
+
+namespace {
+
 Array branch_of_predicate(const Array& pred) {
   if (pred.rank() != 0) {
     throw TypeError(
@@ -334,12 +346,20 @@ Array branch_of_index(const Array& index, size_t num_branches) {
   return convert_element_type(numpy::clip(index, Array(0), last), DType::kInt32);
 }
 
-std::string branch_name(std::string_view function, size_t i) {
-  if (function == "cond") return i == 0 ? "false_fun" : "true_fun";
-  return fmt::format("branch {}", i);
+}  // namespace
+
+Array branch_number(BranchFunction function, const Array& choice, size_t num_branches) {
+  switch (function) {
+    case BranchFunction::kCond:
+      return branch_of_predicate(choice);
+    case BranchFunction::kSwitch:
+      return branch_of_index(choice, num_branches);
+    default:
+      return choice;
+  }
 }
 
-void check_branches(std::string_view function, std::span<const Recording> branches,
+void check_branches(BranchFunction function, std::span<const Recording> branches,
                     const LeafName& name) {
   const auto types = branches[0].program->output_types();
   const std::string first = branch_name(function, 0);
@@ -349,7 +369,7 @@ void check_branches(std::string_view function, std::span<const Recording> branch
     if (others.size() != types.size()) {
       throw TypeError(fmt::format(
           "{}: all branches must return the same number of arrays: {} returns {}, {} returns {}",
-          function, first, types.size(), other, others.size()));
+          name_of(function), first, types.size(), other, others.size()));
     }
     std::string text;
     for (size_t j = 0; j < types.size(); ++j) {
@@ -359,7 +379,7 @@ void check_branches(std::string_view function, std::span<const Recording> branch
     }
     if (!text.empty()) {
       throw TypeError(
-          fmt::format("{}: all branches must return the same types:{}", function, text));
+          fmt::format("{}: all branches must return the same types:{}", name_of(function), text));
     }
   }
 }
@@ -375,7 +395,7 @@ std::vector<Array> run_branches(const Array& branch, std::span<const Recording> 
 
 namespace {
 
-std::vector<Array> choose_branch(std::string_view function, const Array& branch,
+std::vector<Array> choose_branch(BranchFunction function, const Array& choice,
                                  std::span<const FlatFunction> branches,
                                  std::span<const Array> operands) {
   std::vector<Recording> recordings;
@@ -383,7 +403,7 @@ std::vector<Array> choose_branch(std::string_view function, const Array& branch,
     recordings.push_back(record_closure(f, types_of(operands), "branch"));
   }
   check_branches(function, recordings, numbered("result"));
-  return run_branches(branch, recordings, operands);
+  return run_branches(branch_number(function, choice, branches.size()), recordings, operands);
 }
 
 }  // namespace
@@ -391,13 +411,13 @@ std::vector<Array> choose_branch(std::string_view function, const Array& branch,
 std::vector<Array> cond(const Array& pred, const FlatFunction& true_fun,
                         const FlatFunction& false_fun, std::span<const Array> operands) {
   const FlatFunction branches[] = {false_fun, true_fun};
-  return choose_branch("cond", branch_of_predicate(pred), branches, operands);
+  return choose_branch(BranchFunction::kCond, pred, branches, operands);
 }
 
 std::vector<Array> switch_(const Array& index, std::span<const FlatFunction> branches,
                            std::span<const Array> operands) {
   if (branches.empty()) type_error("switch: expected at least one branch");
-  return choose_branch("switch", branch_of_index(index, branches.size()), branches, operands);
+  return choose_branch(BranchFunction::kSwitch, index, branches, operands);
 }
 
 }  // namespace farcall::lax

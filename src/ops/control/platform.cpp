@@ -59,7 +59,7 @@ std::vector<Array> platform_dependent(std::span<const Array> operands,
   for (const FlatFunction& function : functions) {
     recordings.push_back(record_closure(function, types_of(operands), "branch"));
   }
-  check_branches("platform_dependent", recordings, numbered("result"));
+  check_branches(BranchFunction::kPlatformDependent, recordings, numbered("result"));
   return run_branches(index, recordings, operands);
 }
 

@@ -84,7 +84,7 @@ void check_order(const BatchCall& call, const Equation& equation, std::string_vi
   const CallbackParams* callback = try_callback(equation.params.get());
   // debug_callback runs in the order of the elements anyway.
   if (!callback || !callback->is_ordered || callback->vmap_method ||
-      equation.primitive->name == callback_kind_name(CallbackKind::kDebug)) {
+      equation.primitive == &callback_primitive(CallbackKind::kDebug)) {
     return;
   }
   throw Error(

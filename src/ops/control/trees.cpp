@@ -57,7 +57,7 @@ std::vector<Array> map_batch(farcall::detail::TreeCall& call, const VmapOptions&
   return scan(body, {}, mapped, {.length = batch.axis_size}).ys;
 }
 
-std::vector<Array> branch_trees(std::string_view function, const Array& choice,
+std::vector<Array> branch_trees(BranchFunction function, const Array& choice,
                                 std::span<const FlatFunction> branches,
                                 const std::vector<TreeDef>& trees,
                                 std::span<const Array> operands) {
@@ -67,13 +67,11 @@ std::vector<Array> branch_trees(std::string_view function, const Array& choice,
     if (trees[i] == trees[0]) continue;
     throw TypeError(fmt::format(
         "{}: all branches must return the same structure; {} returns\n  {}\n{} returns\n  {}",
-        function, branch_name(function, 0), trees[0].to_string(), branch_name(function, i),
+        name_of(function), branch_name(function, 0), trees[0].to_string(), branch_name(function, i),
         trees[i].to_string()));
   }
   check_branches(function, recordings, paths("result", trees[0]));
-  const Array branch =
-      function == "cond" ? branch_of_predicate(choice) : branch_of_index(choice, branches.size());
-  return run_branches(branch, recordings, operands);
+  return run_branches(branch_number(function, choice, branches.size()), recordings, operands);
 }
 
 }  // namespace farcall::lax::detail

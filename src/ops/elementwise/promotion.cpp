@@ -212,6 +212,13 @@ void check_strict(std::span<const ShapeDtype> types) {
 }  // namespace
 
 PromotedDType promote_types(std::span<const ShapeDtype> types) {
+  // The common case: one dtype is promoted to itself.
+  const auto is_like_first = [&](ShapeDtype type) {
+    return type.dtype() == types[0].dtype() && type.weak_type() == types[0].weak_type();
+  };
+  if (!types.empty() && !types[0].is_token() && std::ranges::all_of(types, is_like_first)) {
+    return {types[0].dtype(), types[0].weak_type() && types[0].dtype() != DType::kBool};
+  }
   if (is_on(Flag::kNumpyDtypePromotion)) check_strict(types);
   // Weak types alone are promoted like arrays of their dtypes; the result stays weak.
   if (std::ranges::all_of(types, &ShapeDtype::weak_type)) {

@@ -44,8 +44,10 @@ std::pair<Array, Array> meet(const Array& x, const Array& y, std::string_view fu
   return with_error_prefix(function, [&]() -> std::pair<Array, Array> {
     const std::array<ShapeDtype, 2> types = {x.type(), y.type()};
     const PromotedDType to = promoted(types);
-    const Array a = convert(x, to), b = convert(y, to);
-    if (a.rank() == 0 || b.rank() == 0 || std::ranges::equal(a.shape(), b.shape())) return {a, b};
+    Array a = convert(x, to), b = convert(y, to);
+    if (a.rank() == 0 || b.rank() == 0 || std::ranges::equal(a.shape(), b.shape())) {
+      return {std::move(a), std::move(b)};
+    }
     const std::span<const int64_t> shapes[] = {a.shape(), b.shape()};
     check_ranks(shapes, function);
     const Shape shape = broadcast_shapes(shapes);

@@ -9,6 +9,7 @@
 
 #include <farcall/core/config.h>
 #include <farcall/core/error.h>
+#include <farcall/core/result_storages.h>
 #include <farcall/program/donation.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/call.h>
@@ -156,21 +157,18 @@ bool fit(std::span<const ShapeDtype> types, std::span<const Array> inputs) {
   return std::ranges::equal(inputs, types, does);
 }
 
-// Storage for results; few results need no allocation.
-class Outputs {
- public:
-  explicit Outputs(size_t count) {
-    if (count > kInline) many_.resize(count);
-    span_ = count > kInline ? std::span<Storage>(many_) : std::span<Storage>(few_, count);
-  }
-  std::span<Storage> span() { return span_; }
+constexpr size_t kMaxHostInputs = 16;
 
- private:
-  static constexpr size_t kInline = 16;
-  Storage few_[kInline];
-  std::vector<Storage> many_;
-  std::span<Storage> span_;
-};
+// Collects the memory of inputs that are all ordinary host arrays. False if one is not, or if there
+// are more than kMaxHostInputs.
+bool collect_host_memory(std::span<const Array> inputs, const Storage** memory) {
+  if (inputs.size() > kMaxHostInputs) return false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    memory[i] = inputs[i].node().storage();
+    if (!memory[i]) return false;
+  }
+  return true;
+}
 
 // The memory of an input on the executable's device. An array that is sharded over several
 // processes is gathered, unless the executable reads only this process's parts.
@@ -208,12 +206,12 @@ bool is_any_committed(std::span<const Array> inputs) {
 std::vector<Array> execute(const Executable& executable, std::span<const Storage* const> memory,
                            const ExecutionOptions& options, bool is_committed) {
   const auto types = executable.output_types();
-  Outputs outputs(types.size());
+  ResultStorages outputs(types.size());
   executor.load(std::memory_order_relaxed)(executable, memory, outputs.span(), options);
   std::vector<Array> results;
   results.reserve(types.size());
   for (size_t i = 0; i < types.size(); ++i) {
-    Storage& output = outputs.span()[i];
+    Storage& output = outputs[i];
     if (const NamedSharding* sharding = executable.output_sharding(i)) [[unlikely]] {
       output = ShardedBuffer::keep_parts(types[i], *sharding, to_host(output));
       results.push_back(placed_array(types[i], std::move(output), true));
@@ -227,13 +225,6 @@ std::vector<Array> execute(const Executable& executable, std::span<const Storage
 std::vector<Array> execute_anywhere(const Executable& executable, std::span<const Array> inputs,
                                     const ExecutionOptions& options, bool is_committed) {
   if (!fit(executable.input_types(), inputs)) wrong_inputs(executable.input_types(), inputs);
-  constexpr size_t kInline = 16;
-  const Storage* few[kInline];
-  size_t i = 0;
-  if (executable.device().is_host() && inputs.size() <= kInline && !is_committed) {
-    while (i < inputs.size() && (few[i] = inputs[i].node().storage())) ++i;
-    if (i == inputs.size()) return execute(executable, {few, i}, options, false);
-  }
   std::vector<Storage> moved;
   return execute(executable, memory_on(executable, inputs, moved), options,
                  is_committed || is_any_committed(inputs));
@@ -298,20 +289,26 @@ std::vector<Array> run_as_spread(const Executable& executable, std::span<const A
   return results;
 }
 
-std::vector<Array> checked(const Executable& executable, std::span<const Array> inputs,
-                           std::vector<Array> results) {
-  if (checks_results()) check_results(executable.program(), inputs, results);
-  return results;
+std::vector<Array> run_anywhere(const Executable& executable, std::span<const Array> inputs,
+                                const ExecutionOptions& options, bool is_committed) {
+  const auto spread = find_spread(executable, inputs);
+  return spread ? run_as_spread(executable, inputs, options, is_committed, *spread)
+                : execute_anywhere(executable, inputs, options, is_committed);
 }
 
 }  // namespace
 
 std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
                        const ExecutionOptions& options, bool is_committed) {
-  const auto spread = find_spread(executable, inputs);
-  return checked(executable, inputs,
-                 spread ? run_as_spread(executable, inputs, options, is_committed, *spread)
-                        : execute_anywhere(executable, inputs, options, is_committed));
+  const Storage* memory[kMaxHostInputs];
+  const bool is_simple = executable.device().is_host() && !is_committed &&
+                         collect_host_memory(inputs, memory) &&
+                         fit(executable.input_types(), inputs);
+  std::vector<Array> results = is_simple
+                                   ? execute(executable, {memory, inputs.size()}, options, false)
+                                   : run_anywhere(executable, inputs, options, is_committed);
+  if (checks_results()) check_results(executable.program(), inputs, results);
+  return results;
 }
 
 std::vector<Array> run_donating(const Executable& executable, std::span<const Array> inputs,
@@ -321,8 +318,9 @@ std::vector<Array> run_donating(const Executable& executable, std::span<const Ar
   // An engine for meshes consumes donated inputs. Other divided programs are compiled without
   // donation.
   if (spread && spread->divided) {
-    return checked(executable, inputs,
-                   run_as_spread(executable, inputs, {}, is_committed, *spread));
+    std::vector<Array> results = run_as_spread(executable, inputs, {}, is_committed, *spread);
+    if (checks_results()) check_results(executable.program(), inputs, results);
+    return results;
   }
   std::vector<Storage> moved;
   const auto memory = memory_on(executable, inputs, moved);

@@ -34,11 +34,13 @@ std::vector<SourceLocationPtr> lines_of_calls(const Program& program) {
 // different functions.
 bool same_lines(const Params* a, const Params* b) {
   if (a == b || !a) return true;
+  const std::vector<NamedProgram> programs = a->programs();
+  if (programs.empty()) return true;
   const auto same = [](const SourceLocationPtr& x, const SourceLocationPtr& y) {
     return x == y || (x && y && x->line == y->line && x->file == y->file);
   };
   return std::ranges::equal(
-      a->programs(), b->programs(), [&](const NamedProgram& x, const NamedProgram& y) {
+      programs, b->programs(), [&](const NamedProgram& x, const NamedProgram& y) {
         return x.program == y.program ||
                std::ranges::equal(lines_of_calls(*x.program), lines_of_calls(*y.program), same);
       });

@@ -28,7 +28,7 @@ bool belongs_below(const Array& array, const Interpreter& interpreter) {
 
 std::vector<Array> Recorder::process(const Primitive& primitive, const ParamsPtr& params,
                                      std::span<const Array> inputs) {
-  poll_interrupt();
+  poll_interrupt(builder_.program().equations.size());
   std::vector<Atom> atoms;
   atoms.reserve(inputs.size());
   for (const Array& input : inputs) atoms.push_back(atom_of(input));

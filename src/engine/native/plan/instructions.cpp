@@ -29,10 +29,11 @@ void Instructions::add_equation(size_t index) {
   equation_ = static_cast<uint32_t>(index);
   const Equation& equation = program_.equations[index];
   const PrimitiveKind kind = equation.primitive->kind;
-  // A view has its operand's memory, and a token has no bytes: no instruction is needed.
+  // A view has its operand's memory, and a new token has no bytes: no instruction is needed.
   const bool is_view = (kind == PrimitiveKind::kView || kind == PrimitiveKind::kTranspose) &&
                        sharing_.sets.is_alias(equation.outputs[0]);
-  const bool is_token = equation.primitive->name == "create_token";
+  const bool is_token = equation.inputs.empty() && equation.outputs.size() == 1 &&
+                        program_.variable_types[equation.outputs[0]].is_token();
   if (calls_.at(index)) {
     add_foreign_call(index);
   } else if (sharing_.regions[index].region) {

@@ -25,7 +25,7 @@ std::unique_ptr<const Plan> make_plan(ProgramPtr owner, PlanOptions options) {
   Instructions instructions({program, uses, calls, layouts, sharing, options.is_nested}, allocation,
                             *plan);
   for (size_t i = 0; i < program.equations.size(); ++i) {
-    poll_interrupt();
+    poll_interrupt(i);
     with_location(program.equations[i], [&] { instructions.add_equation(i); });
   }
   instructions.add_outputs(options);

@@ -82,7 +82,7 @@ Sharing share_memory(const Program& program, const PlanOptions& options, const U
                   std::vector<PlannedRegion>(count)};
   size_t num_children = 0;
   for (size_t i = 0; i < count; ++i) {
-    poll_interrupt();
+    poll_interrupt(i);
     const Equation& equation = program.equations[i];
     PlannedRegion& region = sharing.regions[i];
     with_location(equation,

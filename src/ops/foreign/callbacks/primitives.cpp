@@ -209,7 +209,7 @@ ForeignTarget callback_target(const Params* params) {
   return {params_as<CallbackParams>(params).callback->name};
 }
 
-Primitive callback_primitive(CallbackKind kind, const TransformRules& rules) {
+Primitive make_primitive(CallbackKind kind, const TransformRules& rules) {
   return {.name = callback_kind_name(kind),
           .type_rule = callback_rule,
           .parse = parse_callback,
@@ -220,16 +220,18 @@ Primitive callback_primitive(CallbackKind kind, const TransformRules& rules) {
           .foreign_target = callback_target};
 }
 
-const Primitive kBufferCallback = callback_primitive(CallbackKind::kBuffer, kPureRules);
+const Primitive kBufferCallback = make_primitive(CallbackKind::kBuffer, kPureRules);
 FARCALL_REGISTER_PRIMITIVE(kBufferCallback);
-const Primitive kPureCallback = callback_primitive(CallbackKind::kPure, kPureRules);
+const Primitive kPureCallback = make_primitive(CallbackKind::kPure, kPureRules);
 FARCALL_REGISTER_PRIMITIVE(kPureCallback);
-const Primitive kIoCallback = callback_primitive(CallbackKind::kIo, kIoRules);
+const Primitive kIoCallback = make_primitive(CallbackKind::kIo, kIoRules);
 FARCALL_REGISTER_PRIMITIVE(kIoCallback);
-const Primitive kDebugCallback = callback_primitive(CallbackKind::kDebug, kDebugRules);
+const Primitive kDebugCallback = make_primitive(CallbackKind::kDebug, kDebugRules);
 FARCALL_REGISTER_PRIMITIVE(kDebugCallback);
 
-const Primitive& primitive_of(CallbackKind kind) {
+}  // namespace
+
+const Primitive& callback_primitive(CallbackKind kind) {
   switch (kind) {
     case CallbackKind::kBuffer:
       return kBufferCallback;
@@ -241,8 +243,6 @@ const Primitive& primitive_of(CallbackKind kind) {
       return kDebugCallback;
   }
 }
-
-}  // namespace
 
 std::string_view callback_kind_name(CallbackKind kind) {
   switch (kind) {
@@ -271,7 +271,7 @@ std::vector<Array> bind_callback(CallbackKind kind, const CallbackPtr& callback,
                                  std::span<const Array> operands,
                                  std::span<const ShapeDtype> result_types,
                                  const CallbackOptions& options) {
-  const Primitive& primitive = primitive_of(kind);
+  const Primitive& primitive = callback_primitive(kind);
   CallbackParams p;
   p.callback = callback;
   p.has_side_effect = options.has_side_effect || options.is_ordered || kind == CallbackKind::kIo ||
