@@ -183,6 +183,79 @@ def test_reports_of_the_address_sanitizer_are_findings(symbol: str, kind: str, t
     ), finding["stack"]
 
 
+UNDEFINED = """
+#include <climits>
+#include <cstring>
+#include "farcall/ffi.h"
+namespace ffi = farcall::ffi;
+using In = ffi::Buffer<ffi::F32>;
+using Out = ffi::ResultBuffer<ffi::F32>;
+
+static void copy(In x, Out y) {
+  if (x.size_bytes() != 0) std::memcpy(y->typed_data(), x.typed_data(), x.size_bytes());
+}
+static ffi::Error Overflows(In x, Out y) {
+  volatile int n = INT_MAX - 16;
+  n = n + static_cast<int>(x.element_count());
+  copy(x, y);
+  return {};
+}
+static ffi::Error Index(In x, Out y) {
+  volatile float table[8] = {};
+  for (size_t i = 0; i < x.element_count() && i < 9; ++i) table[i] = x.typed_data()[i];
+  copy(x, y);
+  return {};
+}
+static ffi::Error Wraps(In x, Out y) {
+  volatile unsigned hash = UINT_MAX;
+  hash = hash + static_cast<unsigned>(x.element_count()) * 33;
+  copy(x, y);
+  return {};
+}
+static ffi::Error PastTheEnd(In x, Out y) {
+  copy(x, y);
+  if (x.element_count() > 20) y->typed_data()[x.element_count()] = 0;
+  return {};
+}
+FARCALL_DEFINE_HANDLER(overflows, Overflows);
+FARCALL_DEFINE_HANDLER(index_of_table, Index);
+FARCALL_DEFINE_HANDLER(wraps, Wraps);
+FARCALL_DEFINE_HANDLER(past_the_end, PastTheEnd);
+"""
+
+
+@pytest.mark.parametrize("flag", ["undefined", "address,undefined"])
+@pytest.mark.parametrize(
+    ("symbol", "kind", "text"),
+    [
+        ("overflows", "crash", "UndefinedBehaviorSanitizer: signed integer overflow: "),
+        ("index_of_table", "oob-read", "UndefinedBehaviorSanitizer: index 8 out of bounds for"),
+        ("past_the_end", "oob-write", "writes past the end of result 0"),
+        ("wraps", "", ""),
+    ],
+)
+def test_undefined_behaviour_that_the_sanitizer_reports_is_a_finding(
+    flag: str, symbol: str, kind: str, text: str
+) -> None:
+    library = build(UNDEFINED, f"-fsanitize={flag}", "-g", "-w")
+    shown = run("check", f"{library}:{symbol}", "--json")
+    report = json.loads(shown.stdout)
+    if not kind:
+        assert (shown.returncode, report["verdict"]) == (0, "clean"), shown.stdout
+        return
+    assert shown.returncode == 1
+    (finding,) = report["findings"]
+    assert finding["kind"] == kind
+    assert text in finding["message"]
+    assert "PastTheEnd" in "".join(finding["stack"]) or symbol in "".join(finding["stack"])
+
+
+def test_inspect_reads_a_library_with_undefined_behaviour_checks() -> None:
+    shown = run("inspect", str(build(UNDEFINED, "-fsanitize=undefined", "-g", "-w")))
+    assert shown.returncode == 0
+    assert "overflows" in shown.stdout
+
+
 WITH_THREADS = """
 #include <atomic>
 #include <mutex>

@@ -1,6 +1,5 @@
 #include "tools/check/supervisor.h"
 
-#include <cxxabi.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -379,17 +378,22 @@ class Supervisor {
     if (is_hung) {
       finding.kind = "timeout";
       finding.message = fmt::format("a call does not end within {:g} s", options_.call_timeout);
-    } else if (crash.is_set && std::string_view(crash.sanitizer) == "data-race") {
+    } else if (crash.is_set && crash.sanitizer == sanitizer::Kind::kThread) {
       finding.kind = "race";
       finding.operand = crash.has_region ? crash.name.to_string() : "";
       finding.message = fmt::format(
           "ThreadSanitizer: data race, {} {}",
           crash.access == signals::Access::kWrite ? "a write" : "a read",
           crash.has_region ? "in " + finding.operand : fmt::format("of {} bytes", crash.nbytes));
+    } else if (crash.is_set && crash.sanitizer == sanitizer::Kind::kUndefined) {
+      // The sanitizer does not tell whether an index is for a read or for a write.
+      finding.kind = std::string_view(crash.what) == "out-of-bounds-index" ? "oob-read" : "crash";
+      finding.operand = crash.has_region ? crash.name.to_string() : "";
+      finding.message = fmt::format("UndefinedBehaviorSanitizer: {}", crash.message);
     } else if (crash.is_set && crash.has_region) {
       describe_access(crash, finding);
-    } else if (crash.is_set && *crash.sanitizer) {
-      const std::string_view what = crash.sanitizer;
+    } else if (crash.is_set && crash.sanitizer == sanitizer::Kind::kAddress) {
+      const std::string_view what = crash.what;
       const bool is_overflow = what.find("flow") != std::string_view::npos;
       const bool is_write = crash.access == signals::Access::kWrite;
       finding.kind = !is_overflow ? "crash" : is_write ? "oob-write" : "oob-read";
@@ -453,13 +457,9 @@ class Supervisor {
       }
     }
     if (const ElfSymbol* found = symbol_at(files_[library], offset)) symbol = found->name;
-    int status = 0;
-    // Other names than those of C++ may be those of a type: "f" is float.
-    char* plain = symbol.starts_with("_Z")
-                      ? abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status)
-                      : nullptr;
-    if (plain) symbol = without_template_arguments(plain);
-    std::free(plain);
+    if (std::string plain = demangled(symbol); plain != symbol) {
+      symbol = without_template_arguments(plain);
+    }
     const std::string place =
         fmt::format("{}+0x{:x}", std::filesystem::path(library).filename().string(), offset);
     return symbol.empty() ? place : fmt::format("{} ({})", symbol, place);
