@@ -45,7 +45,7 @@ Json type_to_json(const ffi::TypeDesc* type) {
   ffi::detail::print_type(text, *type);
   Json json = {{"text", std::string(text.view())}};
   if (type->dtype != ffi::DataType::INVALID) {
-    json["dtype"] = dtype_short_name(static_cast<DType>(type->dtype));
+    json["dtype"] = ffi::detail::dtype_name(type->dtype);
   }
   if (type->kind == ffi::TypeKind::kBuffer) {
     if (type->rank >= 0) json["rank"] = type->rank;
