@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import farcall as fc
+import jax
 import pytest
 from farcall._environment import linker_flags
 from farcall.testing import check_handler
@@ -349,6 +350,66 @@ def built_by_clang(source: str, flag: str, folder: Path) -> Path:
     flags = ["-std=c++17", "-w", "-fPIC", "-shared", flag, "-I", fc.ffi.include_dir()]
     subprocess.run([compiler, *flags, file, "-o", library], check=True)
     return library
+
+
+def test_clangs_runtime_of_undefined_behaviour_is_found(tmp_path: Path) -> None:
+    library = built_by_clang(UNDEFINED, "-fsanitize=undefined", tmp_path)
+    shown = run("check", f"{library}:overflows", "--json")
+    if shown.returncode == 3:
+        pytest.skip("Clang's runtimes are not installed")
+    (finding,) = json.loads(shown.stdout)["findings"]
+    assert "UndefinedBehaviorSanitizer: signed integer overflow" in finding["message"]
+    assert "Overflows" in finding["stack"][0]
+    refused = run("inspect", str(library))
+    assert refused.returncode == 3
+    assert "built with Clang's -fsanitize=undefined" in refused.stderr
+
+
+STATE_OF_XLA = """
+#include <memory>
+#include "xla/ffi/api/ffi.h"
+namespace ffi = xla::ffi;
+namespace mine {
+struct Counter { static ffi::TypeId id; int calls[32] = {}; };
+ffi::TypeId Counter::id = {};
+}
+static ffi::ErrorOr<std::unique_ptr<mine::Counter>> Make() {
+  return std::make_unique<mine::Counter>();
+}
+static ffi::Error Run(mine::Counter* counter, ffi::Buffer<ffi::F32> x,
+                      ffi::ResultBuffer<ffi::F32> y) {
+  if (counter == nullptr) return ffi::Error::Internal("no state");
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i];
+  return ffi::Error::Success();
+}
+extern "C" __attribute__((visibility("default"))) XLA_FFI_Error* count_instantiate(
+    XLA_FFI_CallFrame*);
+XLA_FFI_DEFINE_HANDLER_SYMBOL(count_instantiate, Make, ffi::Ffi::BindInstantiate());
+extern "C" __attribute__((visibility("default"))) XLA_FFI_Error* count(XLA_FFI_CallFrame*);
+XLA_FFI_DEFINE_HANDLER_SYMBOL(count, Run, ffi::Ffi::Bind().Ctx<ffi::State<mine::Counter>>()
+    .Arg<ffi::Buffer<ffi::F32>>().Ret<ffi::Buffer<ffi::F32>>());
+"""
+
+
+@pytest.mark.parametrize("header", ["farcall", "xla"])
+def test_state_whose_type_a_python_module_registers_needs_no_module(
+    header: str, tmp_path: Path
+) -> None:
+    source, library = tmp_path / "state.cpp", tmp_path / "state.so"
+    source.write_text(STATE_OF_XLA)
+    include = fc.ffi.include_dir() if header == "farcall" else jax.ffi.include_dir()
+    flags = ["-std=c++17", "-w", "-fPIC", "-shared", "-I", include]
+    subprocess.run(["c++", *flags, source, "-o", library], check=True)
+    call = [f"{library}:count", "--arg", "f32[N]", "--ret", "f32[N]"]
+    report = json.loads(run("check", *call, "--json").stdout)
+    assert report["verdict"] == "clean", report
+    assert run("bench", *call, "--size", "N=8", "--no-limits").returncode == 0
+    (first,) = [
+        handler
+        for handler in json.loads(run("inspect", str(library), "--json").stdout)["handlers"]
+        if handler["symbol"] == "count_instantiate"
+    ]
+    assert first["state_type"] == "mine::Counter"
 
 
 def test_a_library_with_the_memory_sanitizer_is_refused(tmp_path: Path) -> None:
