@@ -96,14 +96,15 @@ std::vector<Result> run_jobs(const std::vector<CheckSpec>& specs, const CheckArg
 void get_sanitizer_for(const std::string& library) {
   if (!std::filesystem::is_regular_file(library) || library.ends_with(".toml")) return;
   const tools::ElfFile file = tools::read_elf(library);
-  const std::string problem = tools::sanitizer_problem(file);
-  if (problem.empty()) return;
-  if (!tools::sanitizer::can_preload(file.sanitizer)) {
-    throw Failure(tools::kCouldNotRun, fmt::format("{}: {}.", library, problem));
+  const std::vector<std::string> missing = tools::missing_sanitizers(file);
+  if (missing.empty()) return;
+  if (!std::ranges::all_of(missing, tools::sanitizer::can_preload)) {
+    throw Failure(tools::kCouldNotRun,
+                  fmt::format("{}: {}.", library, tools::sanitizer_problem(file)));
   }
-  throw Failure(tools::kCouldNotRun,
-                fmt::format("{}: it was built with -fsanitize={}, and {}.", library, file.sanitizer,
-                            tools::sanitizer::restart_for(library, file.sanitizer)));
+  throw Failure(tools::kCouldNotRun, fmt::format("{}: it was built with -fsanitize={}, and {}.",
+                                                 library, fmt::join(missing, ","),
+                                                 tools::sanitizer::restart_for(library, missing)));
 }
 
 int run(const CheckArguments& options) {

@@ -94,6 +94,7 @@ Deleter registered_deleter(const FARCALL_FFI_TypeId* type_id) {
 FARCALL_FFI_Error* state_set(FARCALL_FFI_State_Set_Args* args) {
   return guard([&] {
     FARCALL_CHECK_ARGS("State_Set", FARCALL_FFI_State_Set_Args, state);
+    adopt_if_unregistered(args->type_id);
     set(args->ctx, checked_stage(args->stage), args->type_id, args->state,
         registered_deleter(args->type_id));
   });
@@ -104,6 +105,7 @@ FARCALL_FFI_Error* state_set_0_2(FARCALL_FFI_State_Set_Args* args_0_3) {
   return guard([&] {
     auto* args = reinterpret_cast<FARCALL_FFI_State_Set_Args_0_1*>(args_0_3);
     FARCALL_CHECK_ARGS("State_Set", FARCALL_FFI_State_Set_Args_0_1, state);
+    adopt_if_unregistered(args->type_id);
     set(args->ctx, Stage::kInstantiate, args->type_id, args->state,
         registered_deleter(args->type_id));
   });
@@ -114,6 +116,7 @@ FARCALL_FFI_Error* state_set_0_1(FARCALL_FFI_State_Set_Args* args_0_3) {
   return guard([&] {
     auto* args = reinterpret_cast<FARCALL_FFI_State_Set_Args_0_1*>(args_0_3);
     FARCALL_CHECK_ARGS("State_Set", FARCALL_FFI_State_Set_Args_0_1, deleter);
+    adopt_if_unregistered(args->type_id);
     set(args->ctx, Stage::kInstantiate, args->type_id, args->state, args->deleter);
   });
 }

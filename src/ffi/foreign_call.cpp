@@ -11,6 +11,7 @@
 #include "ffi/error_value.h"
 #include "ffi/future.h"
 #include "ffi/internal/metadata.h"
+#include "ffi/internal/type_registry.h"
 
 namespace farcall {
 namespace {
@@ -80,7 +81,8 @@ void ForeignCall::instantiate() {
   const Target& target = this->target();
   FARCALL_FFI_Handler* handler = target.handler(Stage::kInstantiate);
   // Asked at registration too, but the type of the state may have been registered since.
-  if (const auto metadata = runtime::query_metadata(handler); metadata.missing) {
+  const auto metadata = runtime::query_metadata(handler);
+  if (metadata.missing && !runtime::adopts_unregistered_types()) {
     throw Error(ErrorCode::kFailedPrecondition,
                 fmt::format("ffi_call(\"{}\"): {}. Register the type of the handler's state with "
                             "register_ffi_type.",

@@ -77,6 +77,7 @@ int foreign_stack(StackFrame* frames, int most) {
   const int count = backtrace(addresses, 64);
   int num_frames = 0;
   bool is_interrupted = false;  // by a signal, at this address
+  bool has_begun = false;       // a sanitizer's runtime has its own backtrace()
   for (int i = 0; i < count && num_frames < most; ++i) {
     Dl_info info;
     // A return address may be past the last instruction of its function; an interrupted address is
@@ -86,8 +87,10 @@ int foreign_stack(StackFrame* frames, int most) {
     if (dladdr(address, &info) == 0 || !info.dli_fname) continue;
     if (is_own(info)) {
       if (num_frames > 0) break;  // reached farcall, which called the handler
+      has_begun = true;
       continue;
     }
+    if (!has_begun) continue;
     if (num_frames == 0 && is_trampoline(info)) {
       is_interrupted = true;
       continue;

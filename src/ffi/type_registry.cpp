@@ -1,5 +1,6 @@
 #include "ffi/internal/type_registry.h"
 
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -100,6 +101,18 @@ TypeRecord find_type(int64_t id) {
   const std::shared_lock lock(all.mutex);
   const TypeRecord* record = all.find_id(id);
   return record ? *record : TypeRecord{};
+}
+
+namespace {
+std::atomic<void (*)(FARCALL_FFI_TypeId*)> g_adopt_type{nullptr};
+}  // namespace
+
+void adopt_unregistered_types(void (*adopt)(FARCALL_FFI_TypeId* type_id)) { g_adopt_type = adopt; }
+bool adopts_unregistered_types() { return g_adopt_type.load() != nullptr; }
+
+void adopt_if_unregistered(FARCALL_FFI_TypeId* type_id) {
+  const auto adopt = g_adopt_type.load();
+  if (adopt != nullptr && type_id != nullptr && type_id->type_id == 0) adopt(type_id);
 }
 
 std::string type_text(int64_t id) {

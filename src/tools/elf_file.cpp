@@ -1,12 +1,15 @@
 #include "tools/elf_file.h"
 
+#include <cxxabi.h>
 #include <elf.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -82,6 +85,10 @@ class Reader {
     if (mentions("__asan_init")) file.sanitizer = "address";
     if (mentions("__tsan_func_entry")) file.sanitizer = "thread";
     if (mentions("__msan_init")) file.sanitizer = "memory";
+    // Clang's libraries do not load it, and its runtimes of other sanitizers contain it.
+    const bool uses_ubsan = mentions("__ubsan_handle_");
+    file.loads_ubsan = uses_ubsan && mentions("libubsan.so");
+    if (uses_ubsan && !file.loads_ubsan && file.sanitizer.empty()) file.sanitizer = "undefined";
     return file;
   }
 
@@ -174,6 +181,14 @@ bool is_in_process([[maybe_unused]] const std::string& name) {
 #endif
 }
 
+const ElfSymbol* find_symbol(const ElfFile& file, uint64_t address, bool is_function) {
+  const auto found = std::ranges::find_if(file.symbols, [&](const ElfSymbol& symbol) {
+    return symbol.is_function == is_function && address >= symbol.address &&
+           address < symbol.address + symbol.size;
+  });
+  return found == file.symbols.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 ElfFile read_elf(const std::string& path) { return Reader(path).read(); }
@@ -186,6 +201,10 @@ std::string sanitizer_problem(const ElfFile& file) {
            "as a whole. Build the handler without; uninitialised reads are found by filling memory "
            "in several ways";
   }
+  if (file.sanitizer == "undefined") {
+    return "it was built with Clang's -fsanitize=undefined, whose runtime has to be in the "
+           "program. Build it without, or with GCC; or use farcall check, which loads the runtime";
+  }
   return fmt::format(
       "it was built with -fsanitize={0}, which takes over memory and signals as this command does. "
       "Build it without; or load it in a program of yours, with the sanitizer's runtime first: "
@@ -193,12 +212,27 @@ std::string sanitizer_problem(const ElfFile& file) {
       file.sanitizer, file.sanitizer[0]);
 }
 
+std::vector<std::string> missing_sanitizers(const ElfFile& file) {
+  std::vector<std::string> missing;
+  if (!file.sanitizer.empty() && !is_in_process(file.sanitizer)) missing.push_back(file.sanitizer);
+  if (file.loads_ubsan && !is_in_process("undefined")) missing.emplace_back("undefined");
+  return missing;
+}
+
 const ElfSymbol* symbol_at(const ElfFile& file, uint64_t address) {
-  for (const ElfSymbol& symbol : file.symbols) {
-    if (symbol.is_function && address >= symbol.address && address < symbol.address + symbol.size)
-      return &symbol;
-  }
-  return nullptr;
+  return find_symbol(file, address, /*is_function=*/true);
+}
+const ElfSymbol* variable_at(const ElfFile& file, uint64_t address) {
+  return find_symbol(file, address, /*is_function=*/false);
+}
+
+std::string demangled(const std::string& symbol) {
+  // Other names than those of C++ may be those of a type: "f" is float.
+  if (!symbol.starts_with("_Z")) return symbol;
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> plain(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
+  return plain ? plain.get() : symbol;
 }
 
 }  // namespace farcall::tools

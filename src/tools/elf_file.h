@@ -23,9 +23,11 @@ struct ElfFile {
   // Whether it contains text that the headers for XLA's interface compile into handlers.
   bool mentions_ffi = false;
   bool mentions_xla = false;  // those of XLA's own header
-  // "address", "thread" or "memory" if it was built with this sanitizer, whose runtime has to be in
-  // the process from its start.
+  // "address", "thread", "memory" or "undefined" if it was built with this sanitizer, whose runtime
+  // has to be in the process from its start.
   std::string sanitizer = {};
+  // Whether it loads GCC's runtime of UndefinedBehaviorSanitizer.
+  bool loads_ubsan = false;
 };
 
 // Raises Failure(kCouldNotRun) with the reason: no such file, not ELF, truncated, another machine.
@@ -34,8 +36,14 @@ ElfFile read_elf(const std::string& path);
 // Why a library with a sanitizer cannot be called by this command, and what to do; empty without
 // one.
 std::string sanitizer_problem(const ElfFile& file);
+// The sanitizers whose runtimes this process would need from its start to report for this library.
+std::vector<std::string> missing_sanitizers(const ElfFile& file);
 
-// The symbol whose code contains this address; null if there is none.
+// The function or variable that contains this address; null if there is none.
 const ElfSymbol* symbol_at(const ElfFile& file, uint64_t address);
+const ElfSymbol* variable_at(const ElfFile& file, uint64_t address);
+
+// The C++ name of a mangled symbol; other symbols as they are.
+std::string demangled(const std::string& symbol);
 
 }  // namespace farcall::tools

@@ -8,11 +8,13 @@
 
 #include "tools/failure.h"
 #include "tools/python.h"
+#include "tools/state_types.h"
 
 namespace farcall::tools {
 
 Handlers find_handlers(const std::string& library_name,
                        const std::array<std::string, kNumStages>& symbols) {
+  adopt_state_types();
   Handlers handlers{};
   if (!is_python_module(library_name)) {
     const Library library = load_library(

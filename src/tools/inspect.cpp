@@ -22,6 +22,7 @@
 #include "tools/failure.h"
 #include "tools/operand.h"
 #include "tools/python.h"
+#include "tools/state_types.h"
 #include "tools/terminal.h"
 
 namespace farcall::tools {
@@ -45,7 +46,7 @@ Json type_to_json(const ffi::TypeDesc* type) {
   ffi::detail::print_type(text, *type);
   Json json = {{"text", std::string(text.view())}};
   if (type->dtype != ffi::DataType::INVALID) {
-    json["dtype"] = dtype_short_name(static_cast<DType>(type->dtype));
+    json["dtype"] = ffi::detail::dtype_name(type->dtype);
   }
   if (type->kind == ffi::TypeKind::kBuffer) {
     if (type->rank >= 0) json["rank"] = type->rank;
@@ -131,8 +132,7 @@ Json describe(const Candidate& candidate, const InspectOptions& options) {
   if (!candidate.stage.empty()) handler["stage"] = candidate.stage;
   if (metadata.missing) handler["note"] = *metadata.missing;
   if (metadata.state_type_id != 0) {
-    const std::string* name = ffi_type_name(metadata.state_type_id);
-    handler["state_type"] = name ? *name : std::to_string(metadata.state_type_id);
+    handler["state_type"] = state_type_name(metadata.state_type_id);
   }
   if (description) add_description(*description, handler);
   if (options.runtime) {
@@ -249,8 +249,10 @@ std::vector<Candidate> candidates_in(const ElfFile& file, const std::string& fil
   return candidates;
 }
 
-std::vector<Candidate> load_candidates(const std::string& path, std::vector<Candidate> candidates) {
+std::vector<Candidate> load_candidates(const ElfFile& file, std::vector<Candidate> candidates) {
+  const std::string& path = file.path;
   const Library library = load_library(path.find('/') == std::string::npos ? "./" + path : path);
+  adopt_types_of(file);
   for (Candidate& candidate : candidates) {
     if (candidate.problem.empty()) candidate.handler = library.handler(candidate.symbol);
   }
@@ -280,8 +282,8 @@ Json inspect(const std::string& target, const InspectOptions& options) {
       throw Failure(kCouldNotRun, fmt::format("{}: {}.", target, problem));
     }
     report["machine"] = file.machine;
-    load = [&target, candidates = candidates_in(file, options.filter)] {
-      return load_candidates(target, candidates);
+    load = [file, candidates = candidates_in(file, options.filter)] {
+      return load_candidates(file, candidates);
     };
   }
   report["handlers"] = Json::array();

@@ -1,7 +1,6 @@
 #include "tools/operand.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include <farcall/core/element_text.h>
 #include <farcall/core/error.h>
 #include <farcall/core/quote.h>
+#include <farcall/handler/dtype.h>
 
 #include "tools/failure.h"
 
@@ -115,7 +115,15 @@ std::optional<ShapeDtype> Operand::type(const Sizes& sizes) const {
 std::string Operand::to_string() const {
   std::vector<std::string> sizes;
   for (const SizeExpression& extent : extents) sizes.push_back(extent.to_string());
-  return fmt::format("{}[{}]", dtype_short_name(dtype), fmt::join(sizes, ","));
+  return fmt::format("{}[{}]", element_type_name(dtype), fmt::join(sizes, ","));
+}
+
+std::string_view element_type_name(DType dtype) {
+  return ffi::detail::dtype_name(static_cast<ffi::DataType>(dtype));
+}
+
+std::string type_text(const ShapeDtype& type) {
+  return fmt::format("{}[{}]", element_type_name(type.dtype()), fmt::join(type.shape(), ","));
 }
 
 std::string_view letter_of_dimension(size_t dimension) {
@@ -124,11 +132,10 @@ std::string_view letter_of_dimension(size_t dimension) {
 }
 
 DType parse_element_type(std::string_view text) {
-  std::string name(text);
-  if (name == "pred") name = "bool";
-  if (name.size() > 1 && name[0] == 's' && std::isdigit(static_cast<unsigned char>(name[1])))
-    name[0] = 'i';
-  if (const auto dtype = parse_dtype(name); dtype && !is_key(*dtype)) return *dtype;
+  for (const DTypeInfo& info : all_dtypes()) {
+    if (!is_key(info.dtype) && text == element_type_name(info.dtype)) return info.dtype;
+  }
+  if (const auto dtype = parse_dtype(text); dtype && !is_key(*dtype)) return *dtype;
   throw Failure(kUsage,
                 fmt::format("\"{}\" is no element type. Write such as f32, s64, bool, c64.", text));
 }

@@ -30,8 +30,12 @@ struct Operand {
 // The letter of a dimension of any size: N, M, K and so on.
 std::string_view letter_of_dimension(size_t dimension);
 
-// "f32[N,(M+1)//2]", "s32[]", "f64"; XLA's s32 and farcall's i32 are the same. A size "?", as in
-// signatures, is the letter of its dimension. Raises Failure(kUsage).
+// The interface's name of a dtype, as in signatures: "s32", "pred". The tools print these.
+std::string_view element_type_name(DType dtype);
+std::string type_text(const ShapeDtype& type);  // "s32[2,3]"
+
+// "f32[N,(M+1)//2]", "s32[]", "f64"; names of programs (i32, bool) are accepted too. A size "?", as
+// in signatures, is the letter of its dimension. Raises Failure(kUsage).
 Operand parse_operand(std::string_view text);
 DType parse_element_type(std::string_view text);
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import farcall as fc
+import jax
 import pytest
 from farcall._environment import linker_flags
 from farcall.testing import check_handler
@@ -183,6 +184,79 @@ def test_reports_of_the_address_sanitizer_are_findings(symbol: str, kind: str, t
     ), finding["stack"]
 
 
+UNDEFINED = """
+#include <climits>
+#include <cstring>
+#include "farcall/ffi.h"
+namespace ffi = farcall::ffi;
+using In = ffi::Buffer<ffi::F32>;
+using Out = ffi::ResultBuffer<ffi::F32>;
+
+static void copy(In x, Out y) {
+  if (x.size_bytes() != 0) std::memcpy(y->typed_data(), x.typed_data(), x.size_bytes());
+}
+static ffi::Error Overflows(In x, Out y) {
+  volatile int n = INT_MAX - 16;
+  n = n + static_cast<int>(x.element_count());
+  copy(x, y);
+  return {};
+}
+static ffi::Error Index(In x, Out y) {
+  volatile float table[8] = {};
+  for (size_t i = 0; i < x.element_count() && i < 9; ++i) table[i] = x.typed_data()[i];
+  copy(x, y);
+  return {};
+}
+static ffi::Error Wraps(In x, Out y) {
+  volatile unsigned hash = UINT_MAX;
+  hash = hash + static_cast<unsigned>(x.element_count()) * 33;
+  copy(x, y);
+  return {};
+}
+static ffi::Error PastTheEnd(In x, Out y) {
+  copy(x, y);
+  if (x.element_count() > 20) y->typed_data()[x.element_count()] = 0;
+  return {};
+}
+FARCALL_DEFINE_HANDLER(overflows, Overflows);
+FARCALL_DEFINE_HANDLER(index_of_table, Index);
+FARCALL_DEFINE_HANDLER(wraps, Wraps);
+FARCALL_DEFINE_HANDLER(past_the_end, PastTheEnd);
+"""
+
+
+@pytest.mark.parametrize("flag", ["undefined", "address,undefined"])
+@pytest.mark.parametrize(
+    ("symbol", "kind", "text"),
+    [
+        ("overflows", "crash", "UndefinedBehaviorSanitizer: signed integer overflow: "),
+        ("index_of_table", "oob-read", "UndefinedBehaviorSanitizer: index 8 out of bounds for"),
+        ("past_the_end", "oob-write", "writes past the end of result 0"),
+        ("wraps", "", ""),
+    ],
+)
+def test_undefined_behaviour_that_the_sanitizer_reports_is_a_finding(
+    flag: str, symbol: str, kind: str, text: str
+) -> None:
+    library = build(UNDEFINED, f"-fsanitize={flag}", "-g", "-w")
+    shown = run("check", f"{library}:{symbol}", "--json")
+    report = json.loads(shown.stdout)
+    if not kind:
+        assert (shown.returncode, report["verdict"]) == (0, "clean"), shown.stdout
+        return
+    assert shown.returncode == 1
+    (finding,) = report["findings"]
+    assert finding["kind"] == kind
+    assert text in finding["message"]
+    assert "PastTheEnd" in "".join(finding["stack"]) or symbol in "".join(finding["stack"])
+
+
+def test_inspect_reads_a_library_with_undefined_behaviour_checks() -> None:
+    shown = run("inspect", str(build(UNDEFINED, "-fsanitize=undefined", "-g", "-w")))
+    assert shown.returncode == 0
+    assert "overflows" in shown.stdout
+
+
 WITH_THREADS = """
 #include <atomic>
 #include <mutex>
@@ -242,20 +316,20 @@ FARCALL_DEFINE_HANDLER(in_the_pool, InThePool);
 
 
 @pytest.mark.parametrize(
-    ("symbol", "is_race"),
+    ("symbol", "size_of_race"),  # at most
     [
-        ("counted", True),
-        ("locked", False),
-        ("on_its_own_thread", True),
-        ("joined", False),
-        ("in_the_pool", False),
+        ("counted", 3),
+        ("locked", None),
+        ("on_its_own_thread", 40),
+        ("joined", None),
+        ("in_the_pool", None),
     ],
 )
-def test_reports_of_the_thread_sanitizer_are_races(symbol: str, is_race: bool) -> None:
+def test_reports_of_the_thread_sanitizer_are_races(symbol: str, size_of_race: int | None) -> None:
     library = build(WITH_THREADS, "-fsanitize=thread", "-g", "-w")
     shown = run("check", f"{library}:{symbol}", "--json")
     report = json.loads(shown.stdout)
-    if not is_race:
+    if size_of_race is None:
         assert (shown.returncode, report["verdict"]) == (0, "clean"), shown.stdout
         return
     assert shown.returncode == 1
@@ -263,6 +337,8 @@ def test_reports_of_the_thread_sanitizer_are_races(symbol: str, is_race: bool) -
     finding = report["findings"][0]
     assert "ThreadSanitizer: data race" in finding["message"]
     assert finding["stack"]
+    # The first shapes that are tried are larger.
+    assert finding["sizes"]["N"] <= size_of_race
 
 
 def built_by_clang(source: str, flag: str, folder: Path) -> Path:
@@ -274,6 +350,66 @@ def built_by_clang(source: str, flag: str, folder: Path) -> Path:
     flags = ["-std=c++17", "-w", "-fPIC", "-shared", flag, "-I", fc.ffi.include_dir()]
     subprocess.run([compiler, *flags, file, "-o", library], check=True)
     return library
+
+
+def test_clangs_runtime_of_undefined_behaviour_is_found(tmp_path: Path) -> None:
+    library = built_by_clang(UNDEFINED, "-fsanitize=undefined", tmp_path)
+    shown = run("check", f"{library}:overflows", "--json")
+    if shown.returncode == 3:
+        pytest.skip("Clang's runtimes are not installed")
+    (finding,) = json.loads(shown.stdout)["findings"]
+    assert "UndefinedBehaviorSanitizer: signed integer overflow" in finding["message"]
+    assert "Overflows" in finding["stack"][0]
+    refused = run("inspect", str(library))
+    assert refused.returncode == 3
+    assert "built with Clang's -fsanitize=undefined" in refused.stderr
+
+
+STATE_OF_XLA = """
+#include <memory>
+#include "xla/ffi/api/ffi.h"
+namespace ffi = xla::ffi;
+namespace mine {
+struct Counter { static ffi::TypeId id; int calls[32] = {}; };
+ffi::TypeId Counter::id = {};
+}
+static ffi::ErrorOr<std::unique_ptr<mine::Counter>> Make() {
+  return std::make_unique<mine::Counter>();
+}
+static ffi::Error Run(mine::Counter* counter, ffi::Buffer<ffi::F32> x,
+                      ffi::ResultBuffer<ffi::F32> y) {
+  if (counter == nullptr) return ffi::Error::Internal("no state");
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i];
+  return ffi::Error::Success();
+}
+extern "C" __attribute__((visibility("default"))) XLA_FFI_Error* count_instantiate(
+    XLA_FFI_CallFrame*);
+XLA_FFI_DEFINE_HANDLER_SYMBOL(count_instantiate, Make, ffi::Ffi::BindInstantiate());
+extern "C" __attribute__((visibility("default"))) XLA_FFI_Error* count(XLA_FFI_CallFrame*);
+XLA_FFI_DEFINE_HANDLER_SYMBOL(count, Run, ffi::Ffi::Bind().Ctx<ffi::State<mine::Counter>>()
+    .Arg<ffi::Buffer<ffi::F32>>().Ret<ffi::Buffer<ffi::F32>>());
+"""
+
+
+@pytest.mark.parametrize("header", ["farcall", "xla"])
+def test_state_whose_type_a_python_module_registers_needs_no_module(
+    header: str, tmp_path: Path
+) -> None:
+    source, library = tmp_path / "state.cpp", tmp_path / "state.so"
+    source.write_text(STATE_OF_XLA)
+    include = fc.ffi.include_dir() if header == "farcall" else jax.ffi.include_dir()
+    flags = ["-std=c++17", "-w", "-fPIC", "-shared", "-I", include]
+    subprocess.run(["c++", *flags, source, "-o", library], check=True)
+    call = [f"{library}:count", "--arg", "f32[N]", "--ret", "f32[N]"]
+    report = json.loads(run("check", *call, "--json").stdout)
+    assert report["verdict"] == "clean", report
+    assert run("bench", *call, "--size", "N=8", "--no-limits").returncode == 0
+    (first,) = [
+        handler
+        for handler in json.loads(run("inspect", str(library), "--json").stdout)["handlers"]
+        if handler["symbol"] == "count_instantiate"
+    ]
+    assert first["state_type"] == "mine::Counter"
 
 
 def test_a_library_with_the_memory_sanitizer_is_refused(tmp_path: Path) -> None:

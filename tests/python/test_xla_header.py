@@ -298,27 +298,28 @@ def test_messages_of_an_authors_decoding_and_of_the_context(libraries) -> None:
     assert text.startswith("names_stream: stream: there is no stream: ")
 
 
-def test_a_state_whose_type_is_not_registered_says_so() -> None:
+def test_state_of_a_type_that_nobody_registered_is_registered_by_the_handler() -> None:
     text = """
 #include "xla/ffi/api/ffi.h"
-struct Plan { static xla::ffi::TypeId id; };
-xla::ffi::TypeId Plan::id = {};
-static xla::ffi::ErrorOr<std::unique_ptr<Plan>> Make() { return std::make_unique<Plan>(); }
+namespace ffi = xla::ffi;
+struct Plan { static ffi::TypeId id; float factor; };
+ffi::TypeId Plan::id = {};
+static ffi::ErrorOr<std::unique_ptr<Plan>> Make() { return std::make_unique<Plan>(Plan{3}); }
 extern "C" __attribute__((visibility("default"))) XLA_FFI_Error* unregistered(XLA_FFI_CallFrame*);
-XLA_FFI_DEFINE_HANDLER_SYMBOL(unregistered, Make, xla::ffi::Ffi::BindInstantiate());
-static xla::ffi::Error Run(Plan*) { return xla::ffi::Error::Success(); }
+XLA_FFI_DEFINE_HANDLER_SYMBOL(unregistered, Make, ffi::Ffi::BindInstantiate());
+static ffi::Error Run(Plan* plan, ffi::ResultBuffer<ffi::F32> y) {
+  y->typed_data()[0] = plan->factor;
+  return ffi::Error::Success();
+}
 extern "C" __attribute__((visibility("default"))) XLA_FFI_Error* execute(XLA_FFI_CallFrame*);
-XLA_FFI_DEFINE_HANDLER_SYMBOL(execute, Run, xla::ffi::Ffi::Bind().Ctx<xla::ffi::State<Plan>>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(execute, Run, ffi::Ffi::Bind().Ctx<ffi::State<Plan>>()
+    .Ret<ffi::Buffer<ffi::F32>>());
 """
     library = ctypes.CDLL(str(build(text)))
-    stages = {"instantiate": "unregistered", "execute": "execute"}
-
-    def register_and_call() -> None:
-        JAX.register("unregistered", library, stages)
-        JAX.call("unregistered", [])
-
-    with pytest.raises(Exception, match=r"register its TypeId with the runtime \(register_ffi_t"):
-        register_and_call()
+    for host in HOSTS:
+        stages = {"instantiate": "unregistered", "execute": "execute"}
+        host.register("unregistered", library, stages)
+        assert host.call("unregistered", ((1,), F32)).tolist() == [3]
 
 
 def test_the_lean_header_needs_less_and_does_the_same() -> None:

@@ -6,8 +6,10 @@
 #include <cassert>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace farcall::ffi {
@@ -103,31 +105,57 @@ class Unexpected {
 
 Unexpected(const char*)->Unexpected<std::string_view>;
 
+// Holds the value itself, because every std::optional of another type takes the compiler as long as
+// a small header.
 template <typename T, typename E>
 class Expected {
  public:
-  Expected(T value) : value_(std::move(value)) {}
+  Expected(T value) : has_value_(true), value_(std::move(value)) {}
   Expected(Unexpected<E> unexpected) : error_(std::move(unexpected.error_)) {}
 
-  operator bool() const { return has_value(); }
-  bool has_value() const { return value_.has_value(); }
-  bool has_error() const { return !value_.has_value(); }
+  Expected(const Expected& other) : has_value_(other.has_value_), error_(other.error_) {
+    if (has_value_) new (&value_) T(other.value_);
+  }
+  Expected(Expected&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
+      : has_value_(other.has_value_), error_(std::move(other.error_)) {
+    if (has_value_) new (&value_) T(std::move(other.value_));
+  }
+  Expected& operator=(const Expected& other) { return *this = Expected(other); }
+  Expected& operator=(Expected&& other) noexcept(std::is_nothrow_move_constructible_v<T>) {
+    if (this == &other) return *this;
+    error_ = std::move(other.error_);
+    if (has_value_) value_.~T();
+    has_value_ = false;  // also if the move throws
+    if (other.has_value_) new (&value_) T(std::move(other.value_));
+    has_value_ = other.has_value_;
+    return *this;
+  }
+  ~Expected() {
+    if (has_value_) value_.~T();
+  }
 
-  T& value() & { return *value_; }
-  const T& value() const& { return *value_; }
-  T&& value() && { return std::move(*value_); }
-  T& operator*() & { return *value_; }
-  const T& operator*() const& { return *value_; }
-  T&& operator*() && { return std::move(*value_); }
-  T* operator->() { return &*value_; }
-  const T* operator->() const { return &*value_; }
+  operator bool() const { return has_value_; }
+  bool has_value() const { return has_value_; }
+  bool has_error() const { return !has_value_; }
+
+  T& value() & { return value_; }
+  const T& value() const& { return value_; }
+  T&& value() && { return std::move(value_); }
+  T& operator*() & { return value_; }
+  const T& operator*() const& { return value_; }
+  T&& operator*() && { return std::move(value_); }
+  T* operator->() { return &value_; }
+  const T* operator->() const { return &value_; }
 
   E& error() & { return error_; }
   const E& error() const& { return error_; }
   E&& error() && { return std::move(error_); }
 
  private:
-  std::optional<T> value_;
+  bool has_value_ = false;
+  union {
+    T value_;
+  };
   E error_{};
 };
 

@@ -80,21 +80,14 @@ template <typename T>
 inline constexpr bool
     kHasTypeId<T, std::enable_if_t<std::is_same_v<std::decay_t<decltype(T::id)>, TypeId>>> = true;
 
-// The id in T::id, which must have been registered. A state type without a member `id` is
+// The id of a type of state: T::id if it was registered before the first call. Other types are
 // registered automatically.
 template <typename T>
 FarcallErrorOr<::farcall::ffi::TypeId> type_number(const FARCALL_FFI_Api* api) {
   if constexpr (kHasTypeId<T>) {
-    (void)api;
-    if (T::id.type_id == 0) {
-      return ::farcall::ffi::Error::FailedPrecondition(
-          "its type has no id yet: register its TypeId with the runtime (register_ffi_type, or "
-          "XLA_FFI_REGISTER_TYPE) before the handler");
-    }
-    return ::farcall::ffi::TypeId{T::id.type_id};
-  } else {
-    return ::farcall::ffi::detail::TypeRecord<T>::id_in(api);
+    if (T::id.type_id != 0) return ::farcall::ffi::TypeId{T::id.type_id};
   }
+  return ::farcall::ffi::detail::TypeRecord<T>::id_in(api);
 }
 
 // ---- decoding of the tags above -------------------------------------------------------------
@@ -181,11 +174,15 @@ struct CtxDecoding<UserData<T>> : internal::CtxBase<CtxDecoding<UserData<T>>, T*
                 "whoever attaches the data registers");
   static constexpr const char* kName = "user data";
   static internal::FarcallErrorOr<T*> get(const internal::RuntimeContext& context) {
-    auto type_id = internal::type_number<T>(context.api());
-    if (type_id.has_error()) return std::move(type_id).error();
+    ::farcall::ffi::TypeId type_id = {T::id.type_id};
+    if (type_id.type_id == 0) {
+      return ::farcall::ffi::Error::FailedPrecondition(
+          "its type has no id yet: register its TypeId with the runtime (register_ffi_type, or "
+          "XLA_FFI_REGISTER_TYPE) before the call");
+    }
     FARCALL_FFI_ExecutionContext_Get_Args args = {};
     args.ctx = context.ctx();
-    args.type_id = &*type_id;
+    args.type_id = &type_id;
     auto error = ::farcall::ffi::detail::call_api(context.api(),
                                                   &FARCALL_FFI_Api::ExecutionContext_Get, args);
     if (error.failure()) return error;

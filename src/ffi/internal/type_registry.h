@@ -24,6 +24,13 @@ struct TypeRecord {
 // The id is 0 if there is no such type.
 TypeRecord find_type(int64_t id);
 
+// For tools that call handlers without what registers their types of state: `adopt` is called with
+// the id, 0, of such a type, and registers it. Without it, the call is an error.
+void adopt_unregistered_types(void (*adopt)(FARCALL_FFI_TypeId* type_id));
+bool adopts_unregistered_types();
+// Calls `adopt` if there is one and the type has no id.
+void adopt_if_unregistered(FARCALL_FFI_TypeId* type_id);
+
 // For messages: "\"counter\"", or the id if it was never registered.
 std::string type_text(int64_t id);
 

@@ -69,7 +69,7 @@ size_t Case::nbytes() const {
 std::string Case::to_string() const {
   const auto list = [](const std::vector<ShapeDtype>& types) {
     std::string text;
-    for (const ShapeDtype& type : types) text += (text.empty() ? "" : ", ") + type.to_string();
+    for (const ShapeDtype& type : types) text += (text.empty() ? "" : ", ") + type_text(type);
     return text;
   };
   return fmt::format("{} -> {}", list(arguments), list(results));

@@ -31,9 +31,9 @@ Json to_json(const CheckReport& report) {
   for (const CheckFinding& finding : report.findings) {
     Json shapes = {{"arguments", Json::array()}, {"results", Json::array()}};
     for (const ShapeDtype& type : finding.test.arguments)
-      shapes["arguments"].push_back(type.to_string());
+      shapes["arguments"].push_back(type_text(type));
     for (const ShapeDtype& type : finding.test.results)
-      shapes["results"].push_back(type.to_string());
+      shapes["results"].push_back(type_text(type));
     json["findings"].push_back({{"kind", finding.kind},
                                 {"operand", finding.operand},
                                 {"message", finding.message},

@@ -31,8 +31,8 @@ std::vector<std::string> attribute_options(const std::string& name, const Attrib
     return parts;
   }
   const std::string text = value.typed().to_string();  // "[1,2]:i64"
-  const size_t colon = text.rfind(':');
-  std::string number = text.substr(0, colon), type = text.substr(colon + 1);
+  std::string number = text.substr(0, text.rfind(':'));
+  std::string type(element_type_name(value.dtype()));
   if (value.kind() == Attribute::Kind::kArray) {
     number = number.substr(1, number.size() - 2);
     type += "[]";
@@ -417,8 +417,8 @@ std::string python_test(const CheckReport& report, const CheckFinding& finding) 
       text += fmt::format("        {}=[\"{}\"],\n", name, fmt::join(values, "\", \""));
   };
   std::vector<std::string> arguments, results, attributes, aliases;
-  for (const ShapeDtype& type : finding.test.arguments) arguments.push_back(type.to_string());
-  for (const ShapeDtype& type : finding.test.results) results.push_back(type.to_string());
+  for (const ShapeDtype& type : finding.test.arguments) arguments.push_back(type_text(type));
+  for (const ShapeDtype& type : finding.test.results) results.push_back(type_text(type));
   for (const auto& [name, value] : spec.attributes) {
     for (std::string& option : attribute_options(name, value)) attributes.push_back(option);
   }

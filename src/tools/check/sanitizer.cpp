@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tools/child.h"
 
@@ -39,7 +40,12 @@ constexpr Sanitizer kSanitizers[] = {
      "TSAN_OPTIONS",
      FARCALL_NO_SIGNALS
      "ignore_noninstrumented_modules=1:exitcode=0:report_thread_leaks=0:report_signal_unsafe=0:"
-     "report_mutex_bugs=0:allocator_may_return_null=1"}};
+     "report_mutex_bugs=0:allocator_may_return_null=1"},
+    {"undefined",
+     {"libubsan.so", "libclang_rt.ubsan_standalone"},
+     "__ubsan_get_current_report_data",
+     "UBSAN_OPTIONS",
+     FARCALL_NO_SIGNALS}};
 #undef FARCALL_NO_SIGNALS
 constexpr const char* kRestarted = "FARCALL_STARTED_WITH_SANITIZER";
 
@@ -76,8 +82,11 @@ void report(const char* text) {
   static const auto size = function<size_t()>("__asan_get_report_access_size");
   static const auto description = function<const char*()>("__asan_get_report_description");
   if (!address || !access || !size || !description) return;
-  Report found = {
-      reinterpret_cast<uintptr_t>(address()), access() == 1, size(), description(), {}, 0};
+  Report found = {.kind = Kind::kAddress,
+                  .address = reinterpret_cast<uintptr_t>(address()),
+                  .is_write = access() == 1,
+                  .nbytes = size(),
+                  .description = description()};
   found.num_calls = read_stack(text, found.calls);
   g_on_report(found);
 }
@@ -87,7 +96,7 @@ void report(const char* text) {
   using Mop = int(void*, uintptr_t, int*, void**, int*, int*, int*, void**, uintptr_t);
   static const auto get_access = function<Mop>("__tsan_get_report_mop");
   if (!get_access) return;
-  Report found = {.description = "data-race"};
+  Report found = {.kind = Kind::kThread, .description = "data-race"};
   int thread = 0, nbytes = 0, is_write = 0, is_atomic = 0;
   void* address = nullptr;
   void* calls[std::size(Report{}.calls)] = {};
@@ -102,6 +111,19 @@ void report(const char* text) {
     found.calls[found.num_calls] = calls[found.num_calls];
     ++found.num_calls;
   }
+  g_on_report(found);
+}
+
+// Called by UndefinedBehaviorSanitizer's runtime.
+[[maybe_unused]] void report_undefined() {
+  using Get = void(const char**, const char**, const char**, unsigned*, unsigned*, char**);
+  const auto get = function<Get>("__ubsan_get_current_report_data");
+  if (!get) return;
+  Report found = {.kind = Kind::kUndefined};
+  unsigned column = 0;
+  char* address = nullptr;
+  get(&found.description, &found.message, &found.file, &found.line, &column, &address);
+  found.address = reinterpret_cast<uintptr_t>(address);
   g_on_report(found);
 }
 
@@ -149,28 +171,36 @@ bool is_loaded(std::string_view sanitizer) {
   return found && dlsym(RTLD_DEFAULT, found->init);
 }
 
-std::string restart_for(const std::string& library, std::string_view name) {
-  const Sanitizer& sanitizer = *find_sanitizer(name);
-  const std::string runtime = runtime_of(library, sanitizer);
-  if (std::getenv(kRestarted))
-    return fmt::format("the sanitizer's runtime {} does not load", runtime);
-  if (runtime.empty()) {
-    return "the sanitizer's runtime is not installed as a shared library: install Debian's "
-           "libclang-rt-dev, or build with GCC, which has its runtimes";
+std::string restart_for(const std::string& library, std::span<const std::string> names) {
+  std::vector<std::string> with_runtimes = {"env"};
+  std::string runtimes;
+  for (const std::string& name : names) {
+    const Sanitizer& sanitizer = *find_sanitizer(name);
+    const std::string runtime = runtime_of(library, sanitizer);
+    if (std::getenv(kRestarted))
+      return fmt::format("the sanitizer's runtime {} does not load", runtime);
+    if (runtime.empty()) {
+      return "the sanitizer's runtime is not installed as a shared library: install Debian's "
+             "libclang-rt-dev, or build with GCC, which has its runtimes";
+    }
+    runtimes += (runtimes.empty() ? "" : " ") + runtime;
+    with_runtimes.push_back(fmt::format("{}={}", sanitizer.variable,
+                                        joined(sanitizer.variable, sanitizer.options, ':')));
   }
-  const std::string options = joined(sanitizer.variable, sanitizer.options, ':');
   // Some of Clang's runtimes work only in programs that are built with them.
-  const ChildResult probe = run_program({"env", fmt::format("{}={}", sanitizer.variable, options),
-                                         fmt::format("LD_PRELOAD={}", runtime), "true"},
-                                        /*timeout_seconds=*/20);
-  if (!probe.is_fine()) {
+  with_runtimes.push_back(fmt::format("LD_PRELOAD={}", runtimes));
+  with_runtimes.emplace_back("true");
+  if (!run_program(with_runtimes, /*timeout_seconds=*/20).is_fine()) {
     return fmt::format(
         "its runtime {} does not work in programs that are built without it; build "
         "the handler with GCC: g++ -fsanitize={}",
-        runtime, sanitizer.name);
+        runtimes, fmt::join(names, ","));
   }
-  setenv(sanitizer.variable, options.c_str(), 1);
-  setenv("LD_PRELOAD", joined("LD_PRELOAD", runtime, ' ').c_str(), 1);
+  for (const std::string& name : names) {
+    const Sanitizer& sanitizer = *find_sanitizer(name);
+    setenv(sanitizer.variable, joined(sanitizer.variable, sanitizer.options, ':').c_str(), 1);
+  }
+  setenv("LD_PRELOAD", joined("LD_PRELOAD", runtimes, ' ').c_str(), 1);
   setenv(kRestarted, "1", 1);
   std::ifstream in("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> words;
@@ -216,10 +246,15 @@ void set_handler(void (*on_report)(const Report& report)) {
 }  // namespace farcall::tools::sanitizer
 
 #ifndef FARCALL_HAS_SANITIZER
-// In place of the runtime's function of this name, which does nothing.
-// NOLINTNEXTLINE(bugprone-reserved-identifier)
+// In place of the runtimes' functions of these names, which do nothing.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" __attribute__((visibility("default"))) void __tsan_on_report(void* report) {
   using namespace farcall::tools::sanitizer;
   if (g_on_report) report_race(report);
 }
+extern "C" __attribute__((visibility("default"))) void __ubsan_on_report() {
+  using namespace farcall::tools::sanitizer;
+  if (g_on_report) report_undefined();
+}
+// NOLINTEND(bugprone-reserved-identifier)
 #endif

@@ -1,5 +1,6 @@
-// The runtimes of AddressSanitizer and ThreadSanitizer, for handlers that were built with one. A
-// runtime has to be in the process from its start, so the command starts again with it preloaded.
+// The runtimes of AddressSanitizer, ThreadSanitizer and UndefinedBehaviorSanitizer, for handlers
+// that were built with them. A runtime has to be in the process from its start, so the command
+// starts again with it preloaded.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +14,15 @@ namespace farcall::tools::sanitizer {
 // Whether this library is a runtime.
 bool is_runtime(std::string_view library);
 
-// Whether there is a runtime to preload for this sanitizer, "address", "thread" or "memory".
+// Whether there is a runtime to preload for this sanitizer: "address", "thread", "memory" or
+// "undefined".
 bool can_preload(std::string_view sanitizer);
 // Whether its runtime is in this process.
 bool is_loaded(std::string_view sanitizer);
 
-// Starts this command again with the runtime of a library, and does not return. Returns why it
-// cannot: the runtime is not installed, or the command has started again already.
-std::string restart_for(const std::string& library, std::string_view sanitizer);
+// Starts this command again with the runtimes of a library, and does not return. Returns why it
+// cannot: a runtime is not installed, or the command has started again already.
+std::string restart_for(const std::string& library, std::span<const std::string> sanitizers);
 // In the command that was started again: processes that it starts do not get the runtime.
 void forget_restart();
 
@@ -34,18 +36,27 @@ void allow(std::span<const std::byte> bytes);
 void send(const void* event);
 void receive(const void* event);
 
-// A wrong access, as the runtime reports it; of a race, one of the two accesses.
+enum class Kind : uint8_t { kNone, kAddress, kThread, kUndefined };
+
+// What a runtime reports: a wrong access, one of the two accesses of a race, or undefined
+// behaviour.
 struct Report {
-  uintptr_t address;
-  bool is_write;
-  size_t nbytes;
-  const char* description;  // "heap-buffer-overflow", "data-race"
-  // Addresses inside the calls, innermost first. The stack of the runtime cannot be unwound.
-  const void* calls[16];
-  int num_calls;
+  Kind kind = Kind::kNone;
+  uintptr_t address = 0;  // 0: undefined behaviour that is no access
+  bool is_write = false;  // not known for undefined behaviour
+  size_t nbytes = 0;
+  const char* description = "";  // "heap-buffer-overflow", "data-race", "out-of-bounds-index"
+  // Of undefined behaviour.
+  const char* message = "";  // "index 8 out of bounds for type 'float [8]'"
+  const char* file = "";     // empty if it is not known
+  unsigned line = 0;
+  // Addresses inside the calls, innermost first; none for undefined behaviour. The stack of the
+  // other runtimes cannot be unwound.
+  const void* calls[16] = {};
+  int num_calls = 0;
 };
 // Calls `on_report`, which must end the process without more than a system call, for the first
-// wrong access.
+// report.
 void set_handler(void (*on_report)(const Report& report));
 
 }  // namespace farcall::tools::sanitizer

@@ -8,8 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-
-#include "tools/check/sanitizer.h"
+#include <cstring>
 
 namespace farcall::tools::signals {
 namespace {
@@ -64,10 +63,19 @@ void on_report(const sanitizer::Report& report) {
   crash.address = report.address;
   crash.access = report.is_write ? Access::kWrite : Access::kRead;
   crash.nbytes = report.nbytes;
-  std::snprintf(crash.sanitizer, sizeof(crash.sanitizer), "%s", report.description);
+  crash.sanitizer = report.kind;
+  std::snprintf(crash.what, sizeof(crash.what), "%s", report.description);
+  const char* slash = report.file ? std::strrchr(report.file, '/') : nullptr;
+  const char* file = slash ? slash + 1 : report.file;
+  std::snprintf(crash.message, sizeof(crash.message), file && *file ? "%s, at %s:%u" : "%s",
+                report.message, file, report.line);
+  if (crash.message[0] >= 'A' && crash.message[0] <= 'Z') crash.message[0] += 'a' - 'A';
   find_region(crash);
   crash.is_set = true;
-  crash.num_frames = runtime::foreign_stack_of(report.calls, report.num_calls, crash.frames, 16);
+  crash.num_frames =
+      report.kind == sanitizer::Kind::kUndefined
+          ? runtime::foreign_stack(crash.frames, 16)
+          : runtime::foreign_stack_of(report.calls, report.num_calls, crash.frames, 16);
   // The runtime, which holds locks, has an _exit of its own.
   syscall(SYS_exit_group, 99);
 }

@@ -8,6 +8,7 @@
 
 #include "ffi/internal/foreign_stack.h"
 #include "tools/check/guarded_buffer.h"
+#include "tools/check/sanitizer.h"
 
 namespace farcall::tools::signals {
 
@@ -34,14 +35,15 @@ struct Crash {
   int64_t offset;  // from the beginning of the data
   uint64_t nbytes;
   bool is_stack_overflow;
-  // AddressSanitizer's word for a wrong access, such as "heap-buffer-overflow"; empty for a signal.
-  char sanitizer[64];
+  sanitizer::Kind sanitizer;  // that reported it; kNone for a signal
+  char what[64];              // the sanitizer's word for it, such as "heap-buffer-overflow"
+  char message[240];          // of undefined behaviour, with the place
   int num_frames;
   runtime::StackFrame frames[16];
 };
 
-// Catches signals of this process, and reports of AddressSanitizer: writes the first one to
-// `crash`, then ends the process.
+// Catches signals of this process, and reports of sanitizers: writes the first one to `crash`, then
+// ends the process.
 void install(Crash* crash);
 // While this is set, an exit of the process is reported as the handler's.
 void set_in_call(bool is_in_call);

@@ -1,6 +1,5 @@
 #include "tools/check/supervisor.h"
 
-#include <cxxabi.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -38,6 +37,7 @@ constexpr int kMostCrashes = 8, kMostTimeouts = 2;
 // Processes whose first calls are concurrent.
 constexpr int kMostStarts = 8;
 constexpr double kSecondsOfStarts = 0.4;
+constexpr double kSecondsForSmallerRace = 2.5;
 
 // Removes template arguments, which may be very long.
 std::string without_template_arguments(const std::string& name) {
@@ -135,12 +135,31 @@ class Supervisor {
       if (large != middle) steps.push_back({Step::Kind::kThreads, large, middle});
     }
     run_steps(steps);
+    if (has("race")) look_for_smaller_race(tests);
     if (is_steady) race_from_the_start(middle);
     steps.clear();
     for (const size_t part : {2, 3, 4}) {
       steps.push_back({Step::Kind::kSpecialValues, tests[tests.size() * part / 5]});
     }
     run_steps(steps);
+  }
+
+  // A race shows best in long calls; a finding with small operands says more.
+  void look_for_smaller_race(const std::vector<size_t>& tests_by_size) {
+    const double begin = now_seconds();
+    const auto smallest = [&] {
+      size_t nbytes = SIZE_MAX;
+      for (const CheckFinding& finding : report_.findings) {
+        if (finding.kind == "race") nbytes = std::min(nbytes, finding.test.nbytes());
+      }
+      return nbytes;
+    };
+    const size_t known = smallest();
+    for (const size_t test : tests_by_size) {
+      if (cases_[test].nbytes() >= known || smallest() < known) return;
+      if (report_.is_timed_out || now_seconds() - begin > kSecondsForSmallerRace) return;
+      run_steps({{Step::Kind::kThreads, test}});
+    }
   }
 
   // What the first call builds may be used by another thread before it is complete.
@@ -302,7 +321,13 @@ class Supervisor {
       const bool is_same = known.kind == finding.kind &&
                            (known.operand == finding.operand || finding.kind == "nondeterministic");
       if (!is_same) continue;
-      ++known.num_cases;
+      finding.num_cases = known.num_cases + 1;
+      // Other checks begin with small shapes.
+      if (known.kind == "race" && finding.test.nbytes() < known.test.nbytes()) {
+        known = std::move(finding);
+      } else {
+        known.num_cases = finding.num_cases;
+      }
       return;
     }
     report_.findings.push_back(std::move(finding));
@@ -353,17 +378,22 @@ class Supervisor {
     if (is_hung) {
       finding.kind = "timeout";
       finding.message = fmt::format("a call does not end within {:g} s", options_.call_timeout);
-    } else if (crash.is_set && std::string_view(crash.sanitizer) == "data-race") {
+    } else if (crash.is_set && crash.sanitizer == sanitizer::Kind::kThread) {
       finding.kind = "race";
       finding.operand = crash.has_region ? crash.name.to_string() : "";
       finding.message = fmt::format(
           "ThreadSanitizer: data race, {} {}",
           crash.access == signals::Access::kWrite ? "a write" : "a read",
           crash.has_region ? "in " + finding.operand : fmt::format("of {} bytes", crash.nbytes));
+    } else if (crash.is_set && crash.sanitizer == sanitizer::Kind::kUndefined) {
+      // The sanitizer does not tell whether an index is for a read or for a write.
+      finding.kind = std::string_view(crash.what) == "out-of-bounds-index" ? "oob-read" : "crash";
+      finding.operand = crash.has_region ? crash.name.to_string() : "";
+      finding.message = fmt::format("UndefinedBehaviorSanitizer: {}", crash.message);
     } else if (crash.is_set && crash.has_region) {
       describe_access(crash, finding);
-    } else if (crash.is_set && *crash.sanitizer) {
-      const std::string_view what = crash.sanitizer;
+    } else if (crash.is_set && crash.sanitizer == sanitizer::Kind::kAddress) {
+      const std::string_view what = crash.what;
       const bool is_overflow = what.find("flow") != std::string_view::npos;
       const bool is_write = crash.access == signals::Access::kWrite;
       finding.kind = !is_overflow ? "crash" : is_write ? "oob-write" : "oob-read";
@@ -427,13 +457,9 @@ class Supervisor {
       }
     }
     if (const ElfSymbol* found = symbol_at(files_[library], offset)) symbol = found->name;
-    int status = 0;
-    // Other names than those of C++ may be those of a type: "f" is float.
-    char* plain = symbol.starts_with("_Z")
-                      ? abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status)
-                      : nullptr;
-    if (plain) symbol = without_template_arguments(plain);
-    std::free(plain);
+    if (std::string plain = demangled(symbol); plain != symbol) {
+      symbol = without_template_arguments(plain);
+    }
     const std::string place =
         fmt::format("{}+0x{:x}", std::filesystem::path(library).filename().string(), offset);
     return symbol.empty() ? place : fmt::format("{} ({})", symbol, place);

@@ -1,8 +1,10 @@
 // Errors as values, exceptions thrown by handlers, futures, and dispatch over dtypes.
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -56,6 +58,36 @@ TEST(ErrorOr, HoldsAValueOrAnError) {
   EXPECT_TRUE(error.has_error());
   EXPECT_FALSE(error);
   EXPECT_EQ(error.error().message(), "no");
+}
+
+TEST(ErrorOr, CopiesMovesAndAssignsBoth) {
+  ffi::ErrorOr<std::string> value = std::string("text");
+  ffi::ErrorOr<std::string> error = ffi::Error::Aborted("no");
+  const ffi::ErrorOr<std::string> copy = value;
+  EXPECT_EQ(*copy, "text");
+  EXPECT_EQ(*value, "text");
+  value = error;
+  EXPECT_TRUE(value.has_error());
+  EXPECT_EQ(value.error().message(), "no");
+  error = copy;
+  EXPECT_EQ(*error, "text");
+  EXPECT_TRUE(error.error().success());
+  error = std::move(value);
+  EXPECT_EQ(error.error().message(), "no");
+  error = *&error;
+  EXPECT_EQ(error.error().message(), "no");
+}
+
+TEST(ErrorOr, HoldsWhatCanOnlyBeMoved) {
+  ffi::ErrorOr<std::unique_ptr<int>> owner = std::make_unique<int>(3);
+  ffi::ErrorOr<std::unique_ptr<int>> other = std::move(owner);
+  EXPECT_EQ(**other, 3);
+  EXPECT_EQ(*owner, nullptr);
+  owner = std::move(other);
+  EXPECT_EQ(**owner, 3);
+  std::vector<ffi::ErrorOr<std::unique_ptr<int>>> many;
+  for (int i = 0; i < 9; ++i) many.emplace_back(std::make_unique<int>(i));
+  EXPECT_EQ(**many[4], 4);
 }
 
 // ---- what a handler returns or throws ---------------------------------------------------------

@@ -57,6 +57,16 @@ TEST(Operand, KnowsTheNamesOfBothSides) {
   EXPECT_EQ(parse_operand("i32").dtype, DType::kInt32);
   EXPECT_EQ(parse_operand("pred[4]").dtype, DType::kBool);
   EXPECT_EQ(parse_operand("bf16[4]").dtype, DType::kBFloat16);
+  EXPECT_EQ(parse_operand("f8e5m2[4]").dtype, DType::kFloat8E5M2);
+  EXPECT_EQ(parse_operand("f8_e5m2[4]").dtype, DType::kFloat8E5M2);
+}
+
+TEST(Operand, IsPrintedWithTheNamesOfTheInterface) {
+  for (const char* text : {"s32[N]", "pred[2,M]", "u8[]", "f8e5m2[3]", "c64[N]"}) {
+    EXPECT_EQ(parse_operand(text).to_string(), text);
+  }
+  EXPECT_EQ(parse_operand("i32[N]").to_string(), "s32[N]");
+  EXPECT_EQ(type_text(ShapeDtype(DType::kBool, {2, 3})), "pred[2,3]");
 }
 
 TEST(Operand, RefusesWhatIsNone) {

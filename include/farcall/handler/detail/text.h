@@ -31,6 +31,8 @@ class Text {
     return *this;
   }
 
+  FARCALL_FFI_COLD Text& operator<<(const char* piece) { return *this << std::string_view(piece); }
+
   FARCALL_FFI_COLD Text& operator<<(int64_t number) {
     char digits[20];
     size_t used = 0;

@@ -34,7 +34,8 @@ FARCALL_FFI_HIDDEN void delete_object(void* object) {
 // Error_Create. So that function identifies the runtime.
 class TypeNumbers {
  public:
-  ErrorOr<TypeId> get(const FARCALL_FFI_Api* api, const TypeInfo* info) {
+  // `signature` is that of a function whose only template argument is the type.
+  ErrorOr<TypeId> get(const FARCALL_FFI_Api* api, const TypeInfo* info, const char* signature) {
     FARCALL_FFI_Error_Create* const runtime = api->Error_Create;
     for (Entry& entry : entries_) {
       FARCALL_FFI_Error_Create* owner = entry.runtime.load(std::memory_order_acquire);
@@ -42,7 +43,7 @@ class TypeNumbers {
           entry.runtime.compare_exchange_strong(owner, runtime, std::memory_order_acq_rel)) {
         owner = runtime;
       }
-      if (owner == runtime) return number(entry, api, info);
+      if (owner == runtime) return number(entry, api, info, signature);
     }
     return Error::ResourceExhausted("more than 8 runtimes in one process use this type");
   }
@@ -53,20 +54,28 @@ class TypeNumbers {
     std::atomic<int64_t> number{0};
   };
 
-  ErrorOr<TypeId> number(Entry& entry, const FARCALL_FFI_Api* api, const TypeInfo* info) {
+  ErrorOr<TypeId> number(Entry& entry, const FARCALL_FFI_Api* api, const TypeInfo* info,
+                         const char* signature) {
     const int64_t known = entry.number.load(std::memory_order_acquire);
     if (FARCALL_FFI_LIKELY(known != 0)) return TypeId{known};
-    return register_type(entry, api, info);
+    return register_type(entry, api, info, signature);
+  }
+
+  // "mine::Plan", from GCC's and Clang's "… [with T = mine::Plan]".
+  static std::string_view type_name(std::string_view signature) {
+    const size_t begin = signature.find("T = ");
+    if (begin == std::string_view::npos) return "state";
+    return signature.substr(begin + 4, signature.rfind(']') - begin - 4);
   }
 
   FARCALL_FFI_COLD ErrorOr<TypeId> register_type(Entry& entry, const FARCALL_FFI_Api* api,
-                                                 const TypeInfo* info) {
+                                                 const TypeInfo* info, const char* signature) {
     // Two threads may get here at once. Each registers under its own name, made unique in the
     // process by the addresses. The id that is stored first is used by all.
     TypeId fresh{0};
     Text name;
-    name << "farcall.type." << static_cast<int64_t>(reinterpret_cast<uintptr_t>(this)) << "."
-         << static_cast<int64_t>(reinterpret_cast<uintptr_t>(&fresh));
+    name << type_name(signature) << " #" << static_cast<int64_t>(reinterpret_cast<uintptr_t>(this))
+         << "." << static_cast<int64_t>(reinterpret_cast<uintptr_t>(&fresh));
     FARCALL_FFI_Type_Register_Args args = {};
     args.name = {name.view().data(), name.view().size()};
     args.type_id = &fresh;
@@ -91,7 +100,17 @@ struct TypeRecord {
   FARCALL_FFI_HIDDEN static const TypeInfo info;
 
   FARCALL_FFI_HIDDEN static ErrorOr<TypeId> id_in(const FARCALL_FFI_Api* api) {
-    return numbers.get(api, &info);
+    return numbers.get(api, &info, signature());
+  }
+
+ private:
+  // Returns a type without aliases: compilers list those in the signature, too.
+  FARCALL_FFI_HIDDEN static const char* signature() {
+#if defined(_MSC_VER)
+    return "";
+#else
+    return __PRETTY_FUNCTION__;
+#endif
   }
 };
 template <typename T>
