@@ -191,7 +191,7 @@ class Parser {
   }
 
   void equation() {
-    poll_interrupt();
+    poll_interrupt(builder_.program().equations.size());
     std::vector<std::pair<std::string, ShapeDtype>> outputs;
     while (!in_.accept('=')) outputs.push_back(binder());
     const std::string_view name = in_.name();

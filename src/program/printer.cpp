@@ -171,7 +171,7 @@ class Printer {
 
   void equation(const Program& program, const Names& names, const Equation& equation,
                 size_t indent) {
-    poll_interrupt();
+    poll_interrupt(num_equations_++);
     for (const uint32_t output : equation.outputs) {
       binder(program, names, output);
       out_ += ' ';
@@ -248,6 +248,7 @@ class Printer {
   const PrintOptions& options_;
   const SavedParts* saved_;
   SharedPrograms shared_;
+  size_t num_equations_ = 0;  // printed so far
 };
 
 }  // namespace

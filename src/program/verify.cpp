@@ -43,7 +43,7 @@ class Verifier {
 
  private:
   void equation(size_t index) {
-    poll_interrupt();
+    poll_interrupt(index);
     const Equation& equation = program_.equations[index];
     if (!equation.primitive) fail(fmt::format("equation {}", index), "it has no primitive");
     const std::string where = fmt::format("equation {} ({})", index, equation.primitive->name);

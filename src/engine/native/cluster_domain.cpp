@@ -206,14 +206,14 @@ Role role_of(const Program& program, const Equation& equation) {
   const Primitive& primitive = *equation.primitive;
   if (primitive.kind == PrimitiveKind::kView) return Role::kView;
   const Params* params = equation.params.get();
-  if (try_params<BroadcastInDimParams>(params)) return Role::kBroadcast;
-  if (try_params<IotaParams>(params)) return out.size() == 1 ? Role::kNone : Role::kCount;
   const ElementwiseFactory describe = find_elementwise(primitive.name);
   if (!describe) {
+    if (try_params<BroadcastInDimParams>(params)) return Role::kBroadcast;
+    if (try_params<IotaParams>(params)) return out.size() == 1 ? Role::kNone : Role::kCount;
     const bool is_move = inputs.size() == 1 && is_cheap_move(equation, inputs[0], out);
     return is_move ? Role::kMove : role_of_reduction(program, equation);
   }
-  const ElementwiseSpec spec = describe(inputs, {&out, 1}, equation.params.get());
+  const ElementwiseSpec spec = describe(inputs, {&out, 1}, params);
   if (spec.conversion && spec.conversion->is_copy()) return Role::kView;
   return spec.is_valid() ? Role::kOperation : Role::kNone;
 }

@@ -144,7 +144,8 @@ class Former {
       for (; first_open_ < groups_.size(); ++first_open_) close(first_open_, index);
       return;
     }
-    std::vector<uint32_t> read;  // open groups
+    std::vector<uint32_t>& read = open_groups_read_;
+    read.clear();
     for (const Atom atom : equation.inputs) {
       if (!atom.is_variable()) continue;
       const uint32_t group = group_of(atom.index);
@@ -158,7 +159,8 @@ class Former {
     join_or_begin(index, role, read);
   }
 
-  void join_or_begin(uint32_t index, Role role, std::vector<uint32_t> read) {
+  // `read` changes.
+  void join_or_begin(uint32_t index, Role role, std::vector<uint32_t>& read) {
     if (role == Role::kNone) return close(read, index);
     if (join(index, role, read)) return;
     // Tries single groups, the largest first.
@@ -191,7 +193,7 @@ class Former {
     return program_.variable_types[program_.equations[equation].outputs[0]];
   }
 
-  void place_and_explain(uint32_t index, Role role, const std::vector<uint32_t>& read) {
+  void place_and_explain(uint32_t index, Role role, std::vector<uint32_t>& read) {
     struct Operand {
       uint32_t maker, group;
       std::string why;
@@ -354,9 +356,12 @@ class Former {
   Equation cluster(const Group& group) {
     static const Primitive* const primitive = find_primitive("cluster");
     auto body = std::make_shared<Program>();
+    body->equations.reserve(group.members.size());
+    body->variable_types.reserve(2 * group.members.size());
     Equation made{.primitive = primitive, .where = program_.equations[group.members.front()].where};
     std::unordered_map<uint32_t, uint32_t> literals;
     std::vector<uint32_t> outer_of;  // by variable of the body
+    outer_of.reserve(2 * group.members.size());
     const auto variable = [&](uint32_t outer) {
       body->variable_types.push_back(program_.variable_types[outer]);
       inner_[outer] = static_cast<uint32_t>(outer_of.size());
@@ -403,7 +408,8 @@ class Former {
   std::vector<int64_t> reads_inside_;
   std::vector<uint32_t> inner_;  // its number in the cluster
   std::vector<Group> groups_;
-  size_t first_open_ = 0;  // groups before it are closed
+  std::vector<uint32_t> open_groups_read_;  // by the equation that is placed
+  size_t first_open_ = 0;                   // groups before it are closed
   bool has_clusters_ = false;
 };
 
