@@ -169,8 +169,8 @@ class PjrtExecutable final : public Executable {
         return direct_call(program, equation);
       };
     }
-    // Devices other than CPUs cannot call the host.
-    if (!device_.client().is_cpu()) return options;
+    if (!device_.client().has_relays()) return options;
+    options.relays_inexact = device_.client().is_cpu();
     options.relay = [this](const Program& program, const Equation& equation,
                            stablehlo::RelayPlace place) {
       return relays_
@@ -183,10 +183,10 @@ class PjrtExecutable final : public Executable {
     return options;
   }
 
-  // How the plugin calls the function of an equation; none if a relay does. On a CPU, relays do
-  // what plugins do not: C++ callables, untyped functions, elements below eight bits, handlers
-  // whose effects have an order, and several devices, where a failed call would make the others
-  // wait.
+  // How the plugin calls the function of an equation; none if a relay does, as for callbacks on
+  // arrays of the host. On a CPU, relays also do what plugins do not: C++ callables, untyped
+  // functions, elements below eight bits, handlers whose effects have an order, and several
+  // devices, where a failed call would make the others wait.
   std::optional<stablehlo::DirectCall> direct_call(const Program& program,
                                                    const Equation& equation) {
     const Client& client = device_.client();
@@ -202,7 +202,7 @@ class PjrtExecutable final : public Executable {
     const CallbackParams* params = try_callback(equation.params.get());
     if (!params) return std::nullopt;
     if (equation.primitive->name != "buffer_callback") {
-      if (client.is_cpu()) return std::nullopt;
+      if (client.has_relays()) return std::nullopt;
       throw Error(
           ErrorCode::kUnimplemented,
           fmt::format("{} {}: programs on platform {} cannot call functions on arrays of the host; "
