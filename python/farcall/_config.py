@@ -87,6 +87,22 @@ def _set_engine(name: str | None) -> None:
     _core.devices.set_default_device(device)
 
 
+def _device(value: Any) -> Any:
+    from farcall._devices import as_device  # imported here because it imports this module
+
+    try:
+        return as_device(value, "default_device")
+    except (TypeError, ValueError):
+        raise ValueError("None, a Device, or the name of a platform or engine") from None
+
+
+def _set_default_device(device: Any) -> None:
+    if device is None:
+        _set_engine(_read(FLAGS["engine"]))
+    else:
+        _core.devices.set_default_device(device)
+
+
 def _platforms(value: Any) -> str | None:
     names = _text(value)
     if names is None or all(name.strip().lower() == "cpu" for name in names.split(",")):
@@ -191,6 +207,13 @@ _ACTIVE = (
         _engine,
         "the engine whose first device is the default; None: native",
         _set_engine,
+    ),
+    Flag(
+        "default_device",
+        None,
+        _device,
+        "the device of programs without committed arrays; None: the first one of the engine",
+        _set_default_device,
     ),
     Flag(
         "num_cpu_devices",

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from farcall import _loops_in_python as _in_python
+from farcall._collective_groups import Groups
 from farcall._core import Array
 from farcall._core import control_flow as _core
+from farcall._core import numpy as _numpy
 
 _MISSING: Any = object()
 
@@ -244,39 +246,41 @@ def associative_scan(
 # ---- collectives ----
 
 
-def check_no_groups(name: str, groups: Any) -> None:
-    if groups is not None:
-        raise NotImplementedError(
-            f"{name}: axis_index_groups is not supported for vmap axes; reshape the mapped axis "
-            "into two and map over each with its own name"
-        )
-
-
 def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
-    """The sum of ``x`` over the elements of a vmap with this axis name, or names.
+    """The sum of ``x`` over the elements of a shard_map or vmap with this axis name, or names.
+
+    Args:
+      x: a pytree of arrays.
+      axis_name: the name of an axis, or several.
+      axis_index_groups: groups of indices of the axis, of one size, instead of all elements.
 
     Raises:
-      NameError: if no enclosing vmap has this ``axis_name``.
+      NameError: if no enclosing shard_map or vmap has this ``axis_name``.
+      ValueError: unless each index of the axis is in one group.
     """
-    check_no_groups("psum", axis_index_groups)
+    if axis_index_groups is not None:
+        return Groups("psum", axis_name, axis_index_groups).reduced(_numpy.sum, x)
     return _core.psum(x, axis_name)
 
 
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The mean of ``x`` over the named axis; see psum."""
-    check_no_groups("pmean", axis_index_groups)
+    if axis_index_groups is not None:
+        return Groups("pmean", axis_name, axis_index_groups).reduced(_numpy.mean, x)
     return _core.pmean(x, axis_name)
 
 
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The greatest ``x`` over the named axis; see psum."""
-    check_no_groups("pmax", axis_index_groups)
+    if axis_index_groups is not None:
+        return Groups("pmax", axis_name, axis_index_groups).reduced(_numpy.max, x)
     return _core.pmax(x, axis_name)
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The least ``x`` over the named axis; see psum."""
-    check_no_groups("pmin", axis_index_groups)
+    if axis_index_groups is not None:
+        return Groups("pmin", axis_name, axis_index_groups).reduced(_numpy.min, x)
     return _core.pmin(x, axis_name)
 
 
@@ -284,7 +288,8 @@ def all_gather(
     x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False
 ) -> Any:
     """Gathers ``x`` of all elements, stacked along a new ``axis``, or joined if ``tiled``."""
-    check_no_groups("all_gather", axis_index_groups)
+    if axis_index_groups is not None:
+        return Groups("all_gather", axis_name, axis_index_groups).gathered(x, axis, tiled)
     return _core.all_gather(x, axis_name, axis, bool(tiled))
 
 
@@ -298,7 +303,9 @@ def all_to_all(
     tiled: bool = False,
 ) -> Any:
     """Element i gets slice i of every ``x`` along ``split_axis``, joined along ``concat_axis``."""
-    check_no_groups("all_to_all", axis_index_groups)
+    if axis_index_groups is not None:
+        groups = Groups("all_to_all", axis_name, axis_index_groups)
+        return groups.exchanged(x, split_axis, concat_axis, tiled)
     return _core.all_to_all(x, axis_name, split_axis, concat_axis, bool(tiled))
 
 
@@ -316,7 +323,9 @@ def psum_scatter(
       tiled: whether to split the dimension into one part per element; otherwise its size must be
         the number of elements, and it is removed.
     """
-    check_no_groups("psum_scatter", axis_index_groups)
+    if axis_index_groups is not None:
+        groups = Groups("psum_scatter", axis_name, axis_index_groups)
+        return groups.scattered(x, scatter_dimension, tiled)
     return _core.psum_scatter(x, axis_name, scatter_dimension, bool(tiled))
 
 

@@ -194,9 +194,10 @@ def make_array_from_single_device_arrays(
     sharding = needed_sharding(sharding, shape, where)
     devices = list(sharding.addressable_devices_indices_map(tuple(shape)))
     if isinstance(arrays, Array) or len(arrays) != len(devices):
+        given = "an Array" if isinstance(arrays, Array) else f"{len(arrays)} arrays"
         raise ValueError(
             f"{where}: arrays must be a sequence of {len(devices)} arrays, one for each device of "
-            f"the sharding that belongs to this process; got {arrays!r}"
+            f"the sharding that belongs to this process; got {given}"
         )
     parts = [_core.as_array(part) for part in arrays]
     by_device = {_core.devices.device_of(part): part for part in parts}
@@ -245,7 +246,7 @@ def make_array_from_process_local_data(
     sharding = needed_sharding(sharding, None, where)
     # A virtual shape that every sharding over these devices divides evenly.
     parts = (sharding.num_devices,) * data.ndim
-    box = _box_of(sharding, parts)
+    box = box_of(sharding, parts)
     if global_shape is None:
         global_shape = tuple(
             size * count // (stop - start)
@@ -254,7 +255,7 @@ def make_array_from_process_local_data(
     shape = tuple(global_shape)
     sharding.check_rank(shape, where)
     if len(shape) == data.ndim:
-        box = _box_of(sharding, shape)
+        box = box_of(sharding, shape)
         starts = [
             0 if size == whole else start
             for size, whole, (start, _) in zip(data.shape, shape, box, strict=True)
@@ -274,11 +275,11 @@ def make_array_from_process_local_data(
     raise ValueError(
         f"{where}: of an array of the shape {shape} the data of process "
         f"{_core.distributed.process_index()} must have the shape "
-        f"{tuple(stop - start for start, stop in _box_of(sharding, shape))}, got {data.shape}"
+        f"{tuple(stop - start for start, stop in box_of(sharding, shape))}, got {data.shape}"
     )
 
 
-def _box_of(sharding: Sharding, shape: tuple[int, ...]) -> list[tuple[int, int]]:
+def box_of(sharding: Sharding, shape: tuple[int, ...]) -> list[tuple[int, int]]:
     """For each dimension, the range [begin, end) of elements that this process holds."""
     own = sharding.addressable_devices_indices_map(shape).values()
     boxes = []

@@ -193,30 +193,39 @@ DType dtype_or(nb::handle dtype, DType otherwise) {
   return dtype.is_none() ? otherwise : to_dtype(dtype);
 }
 
+// The array as a Python object, on `device` unless that is None.
+nb::object put(const Array& array, nb::handle device) {
+  nb::object made = wrap_object(array);
+  return device.is_none() ? made : nb::module_::import_("farcall").attr("device_put")(made, device);
+}
+
 void bind_creation(nb::module_& module) {
   module.def(
       "zeros",
-      [](nb::handle shape, nb::handle dtype) {
-        return wrap_object(
-            numpy::zeros(to_sizes(shape, "zeros: shape"), dtype_or(dtype, default_float())));
+      [](nb::handle shape, nb::handle dtype, nb::handle device) {
+        return put(numpy::zeros(to_sizes(shape, "zeros: shape"), dtype_or(dtype, default_float())),
+                   device);
       },
-      nb::arg("shape").none(), nb::arg("dtype").none() = nb::none());
+      nb::arg("shape").none(), nb::arg("dtype").none() = nb::none(), nb::kw_only(),
+      nb::arg("device").none() = nb::none());
   module.def(
       "ones",
-      [](nb::handle shape, nb::handle dtype) {
-        return wrap_object(
-            numpy::ones(to_sizes(shape, "ones: shape"), dtype_or(dtype, default_float())));
+      [](nb::handle shape, nb::handle dtype, nb::handle device) {
+        return put(numpy::ones(to_sizes(shape, "ones: shape"), dtype_or(dtype, default_float())),
+                   device);
       },
-      nb::arg("shape").none(), nb::arg("dtype").none() = nb::none());
+      nb::arg("shape").none(), nb::arg("dtype").none() = nb::none(), nb::kw_only(),
+      nb::arg("device").none() = nb::none());
   module.def(
       "full",
-      [](nb::handle shape, nb::handle value, nb::handle dtype) {
+      [](nb::handle shape, nb::handle value, nb::handle dtype, nb::handle device) {
         std::optional<DType> as;
         if (!dtype.is_none()) as = to_dtype(dtype);
         const Array array = to_array(value, "full: argument fill_value", {.keeps_64_bits = !!as});
-        return wrap_object(numpy::full(to_sizes(shape, "full: shape"), array, as));
+        return put(numpy::full(to_sizes(shape, "full: shape"), array, as), device);
       },
-      nb::arg("shape").none(), nb::arg("fill_value").none(), nb::arg("dtype").none() = nb::none());
+      nb::arg("shape").none(), nb::arg("fill_value").none(), nb::arg("dtype").none() = nb::none(),
+      nb::kw_only(), nb::arg("device").none() = nb::none());
   module.def("array_from_numpy", [](nb::handle array, bool share) {
     if (!PyArray_Check(array.ptr())) throw TypeError("array_from_numpy: expected a numpy array");
     return wrap_object(array_from_numpy(array.ptr(), {.keeps_64_bits = true, .may_share = share}));

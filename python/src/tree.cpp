@@ -248,9 +248,13 @@ void flatten_up_to(const TreeDef& node, nb::handle tree, std::vector<nb::object>
   }
   std::vector<nb::object> children;
   if (!node.has_root_of(flatten_one_level(tree, children))) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("expected a pytree of structure {}, got {}", node.to_string(), repr_of(tree)));
+    std::vector<nb::object> leaves;
+    const TreeDef given = flatten_tree(tree, leaves);
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("expected a pytree of structure {}, got {}", node.to_string(),
+                            given.is_leaf()
+                                ? fmt::format("a value of type {}", Py_TYPE(tree.ptr())->tp_name)
+                                : "one of structure " + given.to_string()));
   }
   for (size_t i = 0; i < children.size(); ++i) {
     flatten_up_to(node.children()[i], children[i], parts);

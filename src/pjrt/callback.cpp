@@ -9,7 +9,7 @@
 #include <farcall/ffi.h>
 #include <farcall/ffi/registry.h>
 
-#include "pjrt/handlers.h"
+#include "pjrt/frame.h"
 
 // What the handlers answer when the plugin asks for their metadata. Outside of unnamed namespaces,
 // as the macro requires.
@@ -21,49 +21,8 @@ namespace {
 constexpr const char* kTarget = "farcall.buffer_callback";
 constexpr const char* kCommandBufferTarget = "farcall.buffer_callback.command_buffer";
 
-// Calls a function of the plugin's table that reads the execution. Returns false if it fails, as
-// the stream does on a CPU.
-template <class Args>
-bool read(const FARCALL_FFI_Api& api, FARCALL_FFI_Error* (*function)(Args*), Args& args,
-          size_t size) {
-  if (!function) return false;
-  args.struct_size = size;
-  FARCALL_FFI_Error* error = function(&args);
-  if (!error) return true;
-  destroy(api, error);
-  return false;
-}
-
-FARCALL_FFI_Error* make_error(const FARCALL_FFI_Api& api, const char* message) {
-  FARCALL_FFI_Error_Create_Args args{};
-  args.struct_size = FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Error_Create_Args, errc);
-  args.message = message;
-  args.errc = FARCALL_FFI_Error_Code_INTERNAL;
-  return api.Error_Create(&args);
-}
-
 Run* run_of(const FARCALL_FFI_CallFrame& frame) {
-  FARCALL_FFI_TypeId id = {run_type()};
-  FARCALL_FFI_ExecutionContext_Get_Args args{};
-  args.ctx = frame.ctx;
-  args.type_id = &id;
-  const size_t size = FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_ExecutionContext_Get_Args, data);
-  const bool is_read = read(*frame.api, frame.api->ExecutionContext_Get, args, size);
-  return is_read ? static_cast<Run*>(args.data) : nullptr;
-}
-
-void* stream_of(const FARCALL_FFI_CallFrame& frame) {
-  FARCALL_FFI_Stream_Get_Args args{};
-  args.ctx = frame.ctx;
-  const size_t size = FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Stream_Get_Args, stream);
-  return read(*frame.api, frame.api->Stream_Get, args, size) ? args.stream : nullptr;
-}
-
-int32_t ordinal_of(const FARCALL_FFI_CallFrame& frame) {
-  FARCALL_FFI_DeviceOrdinal_Get_Args args{};
-  args.ctx = frame.ctx;
-  const size_t size = FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_DeviceOrdinal_Get_Args, device_ordinal);
-  return read(*frame.api, frame.api->DeviceOrdinal_Get, args, size) ? args.device_ordinal : 0;
+  return static_cast<Run*>(user_data_of(frame, run_type()));
 }
 
 void call_function(const Run& run, const FARCALL_FFI_CallFrame& frame) {
@@ -89,18 +48,12 @@ void call_function(const Run& run, const FARCALL_FFI_CallFrame& frame) {
                              arguments, options.keeper});
 }
 
-bool is_metadata_query(const FARCALL_FFI_CallFrame& frame) {
-  const FARCALL_FFI_InternalExtension* next = frame.extension_start;
-  while (next && next->type != FARCALL_FFI_Extension_Metadata) next = next->next;
-  return next != nullptr;
-}
-
 // An exception is kept in the run. The plugin gets an error too, unless other devices could wait
 // for this one; then its results have no meaning, and the run raises when it has ended.
 FARCALL_FFI_Error* call(FARCALL_FFI_CallFrame* frame) {
   if (is_metadata_query(*frame)) return farcall_pjrt_callback_metadata(frame);
   Run* run = run_of(*frame);
-  if (!run) return make_error(*frame->api, "farcall: the execution of this callback is unknown");
+  if (!run) return make_error(*frame, "farcall: the execution of this callback is unknown");
   if (!run->has_failed()) {
     try {
       call_function(*run, *frame);
@@ -109,7 +62,7 @@ FARCALL_FFI_Error* call(FARCALL_FFI_CallFrame* frame) {
       run->fail(std::current_exception());
     }
   }
-  return run->is_on_several() ? nullptr : make_error(*frame->api, "farcall: a callback failed");
+  return run->is_on_several() ? nullptr : make_error(*frame, "farcall: a callback failed");
 }
 
 }  // namespace

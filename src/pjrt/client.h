@@ -9,6 +9,7 @@
 #include <farcall/program/engine.h>
 
 #include "pjrt/handlers.h"
+#include "pjrt/host_copies.h"
 #include "pjrt/plugin.h"
 
 namespace farcall::pjrt {
@@ -50,6 +51,8 @@ class Client {
   // Whether programs on one device call handlers directly, not by relay: always on devices other
   // than CPUs, else if FARCALL_PJRT_FOREIGN_CALLS is "direct".
   bool calls_directly() const { return calls_directly_; }
+  // Whether programs can call the host: on CPUs, and where arrays can be copied during a run.
+  bool has_relays() const { return HostCopies::of(platform_) != nullptr; }
 
  private:
   std::vector<CDevice*> addressable_devices() const;

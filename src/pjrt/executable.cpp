@@ -69,6 +69,10 @@ class PjrtExecutable final : public Executable {
     donated_.resize(input_types().size(), false);
     // Replicas of an input on several devices may share memory.
     overwrites_ = layout_ && !is_spread_ ? std::vector<bool>(donated_.size(), false) : donated_;
+    for (size_t i = 0; is_spread_ && i < output_types().size(); ++i) {
+      placements_.push_back(
+          make_placement(output_types()[i], {layout_->mesh, layout_->outputs[i]}));
+    }
     devices_ = {&device};
     if (layout_) {
       devices_.clear();
@@ -92,6 +96,7 @@ class PjrtExecutable final : public Executable {
 
   const std::vector<bool>& overwrites() const override { return overwrites_; }
   const std::vector<bool>& donated() const override { return donated_; }
+  bool keeps_inputs_on_failure() const override { return true; }
   std::vector<ForeignCallReport> report() const override {
     std::vector<ForeignCallReport> all = direct_;
     for (const auto& relay : relays_) {
@@ -122,10 +127,18 @@ class PjrtExecutable final : public Executable {
     std::vector<Storage> copies;
     copies.reserve(inputs.size() * devices_.size());  // no reallocation: pointers into it are kept
     std::vector<std::vector<CBuffer*>> arguments(devices_.size());
-    for (size_t place = 0; place < devices_.size(); ++place) {
-      for (size_t i = 0; i < inputs.size(); ++i) {
-        arguments[place].push_back(buffer_for(place, i, *inputs[i], copies));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const auto* shards = is_spread_ ? &ShardedBuffer::of(*inputs[i])->shards() : nullptr;
+      for (size_t place = 0; place < devices_.size(); ++place) {
+        const Storage* own = shards ? &(*shards)[place] : inputs[i];
+        if (!shards && place > 0) {
+          own = &copies.emplace_back(to_device(*devices_[place], input_types()[i], *own));
+        }
+        FARCALL_ASSERT(&device_of(*own) == devices_[place]);
+        arguments[place].push_back(static_cast<const PjrtBuffer*>(own->buffer())->handle()->get());
       }
+    }
+    for (size_t place = 0; place < devices_.size(); ++place) {
       for (const BufferPtr& constant : constants_[place]) {
         arguments[place].push_back(constant->get());
       }
@@ -144,9 +157,7 @@ class PjrtExecutable final : public Executable {
       }
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
-      outputs[i] = is_spread_ ? ShardedBuffer::from_shards(output_types()[i],
-                                                           {layout_->mesh, layout_->outputs[i]},
-                                                           std::move(made[i]))
+      outputs[i] = is_spread_ ? ShardedBuffer::from_shards(placements_[i], std::move(made[i]))
                               : std::move(made[i][0]);
     }
   }
@@ -169,8 +180,8 @@ class PjrtExecutable final : public Executable {
         return direct_call(program, equation);
       };
     }
-    // Devices other than CPUs cannot call the host.
-    if (!device_.client().is_cpu()) return options;
+    if (!device_.client().has_relays()) return options;
+    options.relays_inexact = device_.client().is_cpu();
     options.relay = [this](const Program& program, const Equation& equation,
                            stablehlo::RelayPlace place) {
       return relays_
@@ -183,10 +194,10 @@ class PjrtExecutable final : public Executable {
     return options;
   }
 
-  // How the plugin calls the function of an equation; none if a relay does. On a CPU, relays do
-  // what plugins do not: C++ callables, untyped functions, elements below eight bits, handlers
-  // whose effects have an order, and several devices, where a failed call would make the others
-  // wait.
+  // How the plugin calls the function of an equation; none if a relay does, as for callbacks on
+  // arrays of the host. On a CPU, relays also do what plugins do not: C++ callables, untyped
+  // functions, elements below eight bits, handlers whose effects have an order, and several
+  // devices, where a failed call would make the others wait.
   std::optional<stablehlo::DirectCall> direct_call(const Program& program,
                                                    const Equation& equation) {
     const Client& client = device_.client();
@@ -202,7 +213,7 @@ class PjrtExecutable final : public Executable {
     const CallbackParams* params = try_callback(equation.params.get());
     if (!params) return std::nullopt;
     if (equation.primitive->name != "buffer_callback") {
-      if (client.is_cpu()) return std::nullopt;
+      if (client.has_relays()) return std::nullopt;
       throw Error(
           ErrorCode::kUnimplemented,
           fmt::format("{} {}: programs on platform {} cannot call functions on arrays of the host; "
@@ -255,22 +266,7 @@ class PjrtExecutable final : public Executable {
   }
 
   ShapeDtype shard_type(size_t output) const {
-    const ShapeDtype& type = output_types()[output];
-    if (!is_spread_) return type;
-    return Partition(type, layout_->outputs[output], layout_->mesh.axes(), "output").shard();
-  }
-
-  // The buffer of an input on one device. `copies` owns what is made for it.
-  CBuffer* buffer_for(size_t place, size_t number, const Storage& input,
-                      std::vector<Storage>& copies) const {
-    const Storage* own = &input;
-    if (is_spread_) {
-      own = &ShardedBuffer::of(input)->shards()[place];
-    } else if (place > 0) {
-      own = &copies.emplace_back(to_device(*devices_[place], input_types()[number], input));
-    }
-    FARCALL_ASSERT(&device_of(*own) == devices_[place]);
-    return static_cast<const PjrtBuffer*>(own->buffer())->handle()->get();
+    return is_spread_ ? placements_[output]->partition().shard() : output_types()[output];
   }
 
   std::vector<std::vector<CBuffer*>> execute_with_run(std::vector<std::vector<CBuffer*>> arguments,
@@ -318,6 +314,7 @@ class PjrtExecutable final : public Executable {
   bool is_spread_ = false;            // whether inputs and outputs are sharded by it
   std::vector<const PjrtDevice*> devices_;
   std::vector<int> numbers_;
+  std::vector<PlacementPtr> placements_;  // of the outputs, if is_spread_
   std::vector<std::unique_ptr<const Relay>> relays_;
   std::vector<std::vector<BufferPtr>> constants_;  // by device
   std::vector<DeviceCallback> callbacks_;

@@ -10,6 +10,7 @@
 #include "ffi/internal/metadata.h"
 #include "ffi/internal/register_args.h"
 #include "ffi/internal/type_registry.h"
+#include "pjrt/frame.h"
 
 // Outside of unnamed namespaces, as the macro requires.
 FARCALL_DEFINE_HANDLER(farcall_pjrt_probe, [] { return farcall::ffi::Error(); });
@@ -36,13 +37,6 @@ std::string_view xla_platform(std::string_view platform) {
 FARCALL_FFI_ByteSpan span_of(std::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace
-
-void destroy(const FARCALL_FFI_Api& api, FARCALL_FFI_Error* error) {
-  FARCALL_FFI_Error_Destroy_Args args{};
-  args.struct_size = FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Error_Destroy_Args, error);
-  args.error = error;
-  api.Error_Destroy(&args);
-}
 
 const FARCALL_FFI_Api& Handlers::api() {
   if (api_) return *api_;

@@ -15,9 +15,6 @@
 
 namespace farcall::pjrt {
 
-// Destroys an error that a function of the plugin's table returned.
-void destroy(const FARCALL_FFI_Api& api, FARCALL_FFI_Error* error);
-
 class Handlers {
  public:
   // `platform` in canonical form: "cpu", "cuda", ... Both must outlive this object.

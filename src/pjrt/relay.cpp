@@ -13,6 +13,10 @@
 #include <farcall/ffi.h>
 #include <farcall/program/located.h>
 
+#include "pjrt/frame.h"
+#include "pjrt/host_copies.h"
+#include "pjrt/staging.h"
+
 namespace farcall::pjrt {
 namespace {
 
@@ -80,7 +84,7 @@ void run_relay(const Relay& relay, Run& run, std::span<const void* const> argume
   }
   if (!run.has_failed()) {
     try {
-      if (!run.is_on_several())
+      if (run.is_on_cpu() && !run.is_on_several())
         return run_on_memory(*relay.executable(), arguments, results, run.options());
       const OnHost scope;
       ExecutionOptions options = run.options();
@@ -238,19 +242,27 @@ FARCALL_FFI_Error* relay_entry(FARCALL_FFI_CallFrame* frame) {
   return run->has_failed() ? farcall_pjrt_relay(frame) : nullptr;
 }
 
+// The same for buffers in the memory of a device. Plugins call it on one platform only.
+const HostCopies* copies_of_relays = nullptr;
+FARCALL_FFI_Error* relay_with_copies(FARCALL_FFI_CallFrame* frame) {
+  return is_metadata_query(*frame) ? farcall_pjrt_relay(frame)
+                                   : call_with_copies(*frame, *copies_of_relays, &relay_entry);
+}
+
 }  // namespace
 
 void register_relay(const Client& client) {
-  if (!client.is_cpu()) {
-    throw Error(
-        ErrorCode::kUnimplemented,
-        fmt::format("pjrt: programs on platform {} cannot run host operations", client.platform()));
+  if (!client.calls_directly()) {
+    static std::once_flag is_registered;
+    std::call_once(is_registered, [&] {
+      client.plugin().register_handler(stablehlo::kRelayTarget,
+                                       reinterpret_cast<void*>(&relay_entry), "Host");
+    });
+    return;
   }
-  static std::once_flag is_registered;
-  std::call_once(is_registered, [&] {
-    client.plugin().register_handler(stablehlo::kRelayTarget, reinterpret_cast<void*>(&relay_entry),
-                                     "Host");
-  });
+  copies_of_relays = HostCopies::of(client.platform());
+  client.handlers().add(*make_target(
+      stablehlo::kRelayTarget, HandlerBundle{.execute = &relay_with_copies}, client.platform(), 0));
 }
 
 }  // namespace farcall::pjrt

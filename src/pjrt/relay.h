@@ -1,4 +1,5 @@
 // Relays: equations that a plugin's program hands back to be run by the native engine on the CPU.
+// If the program runs on another device, their operands and results are copied.
 //
 // A plugin knows one handler, farcall's. The handler finds the run by the number in its first
 // operand, and the relay of that run by the attribute `id`. What a relay throws is stored in the
@@ -129,8 +130,8 @@ class OnHost {
 // wait for these devices to be free.
 void check_may_execute();
 
-// Registers the handler with the plugin, once per client. Raises UNIMPLEMENTED for a client that is
-// not a CPU's.
+// Registers the handler with the plugin, once per client. The client must have relays
+// (Client::has_relays).
 void register_relay(const Client& client);
 
 }  // namespace farcall::pjrt

@@ -216,8 +216,8 @@ size_t Partition::first_alike(size_t number) const {
 // ---- the memory of sharded arrays ----
 
 bool places_alike(const NamedSharding& a, const NamedSharding& b) {
-  const auto trimmed = [](PartitionSpec spec) {
-    while (!spec.empty() && spec.back().empty()) spec.pop_back();
+  const auto trimmed = [](std::span<const std::vector<std::string>> spec) {
+    while (!spec.empty() && spec.back().empty()) spec = spec.first(spec.size() - 1);
     return spec;
   };
   const auto is_same = [](const MeshAxis& x, const MeshAxis& y) {
@@ -225,7 +225,7 @@ bool places_alike(const NamedSharding& a, const NamedSharding& b) {
   };
   return std::ranges::equal(a.mesh.devices(), b.mesh.devices()) &&
          std::ranges::equal(a.mesh.axes(), b.mesh.axes(), is_same) &&
-         trimmed(a.spec) == trimmed(b.spec);
+         std::ranges::equal(trimmed(a.spec), trimmed(b.spec));
 }
 
 std::vector<int> processes_of(std::span<const Device* const> devices) {
@@ -274,7 +274,7 @@ void complete(const Partition& partition, std::span<const int> processes, void* 
   for (const auto& [number, shard] : arriving) partition.put(number, shard.data(), whole);
 }
 
-ShardedBuffer::ShardedBuffer(ShapeDtype type, NamedSharding sharding)
+Placement::Placement(ShapeDtype type, NamedSharding sharding)
     : sharding_(std::move(sharding)),
       partition_(type, sharding_.spec, sharding_.mesh.axes(), "sharding") {
   const auto devices = sharding_.mesh.devices();
@@ -303,39 +303,41 @@ void check_has_all_processes(const Mesh& mesh) {
   }
 }
 
-Storage ShardedBuffer::from_shards(ShapeDtype type, NamedSharding sharding,
-                                   std::vector<Storage> shards) {
-  std::unique_ptr<ShardedBuffer> buffer(new ShardedBuffer(type, std::move(sharding)));
-  FARCALL_ASSERT(shards.size() == buffer->places_.size());
+Storage ShardedBuffer::from_shards(PlacementPtr placement, std::vector<Storage> shards) {
+  FARCALL_ASSERT(shards.size() == placement->places().size());
+  const size_t nbytes = placement->type().nbytes();
+  std::unique_ptr<ShardedBuffer> buffer(new ShardedBuffer(std::move(placement)));
   buffer->shards_ = std::move(shards);
-  return Storage::adopt(std::move(buffer), type.nbytes());
+  return Storage::adopt(std::move(buffer), nbytes);
 }
 
-Storage ShardedBuffer::keep_whole(ShapeDtype type, NamedSharding sharding, Storage host) {
-  std::unique_ptr<ShardedBuffer> buffer(new ShardedBuffer(type, std::move(sharding)));
+Storage ShardedBuffer::keep_whole(PlacementPtr placement, Storage host) {
+  const size_t nbytes = placement->type().nbytes();
+  std::unique_ptr<ShardedBuffer> buffer(new ShardedBuffer(std::move(placement)));
   buffer->whole_ = std::move(host);
-  return Storage::adopt(std::move(buffer), type.nbytes());
+  return Storage::adopt(std::move(buffer), nbytes);
 }
 
-Storage ShardedBuffer::keep_parts(ShapeDtype type, NamedSharding sharding, Storage host) {
-  std::unique_ptr<ShardedBuffer> buffer(new ShardedBuffer(type, std::move(sharding)));
-  buffer->whole_ = std::move(host);
-  buffer->is_complete_ = buffer->partition_.is_replicated() || buffer->is_fully_addressable();
-  return Storage::adopt(std::move(buffer), type.nbytes());
+Storage ShardedBuffer::keep_parts(PlacementPtr placement, Storage host) {
+  const bool is_complete =
+      placement->partition().is_replicated() || placement->is_fully_addressable();
+  Storage made = keep_whole(std::move(placement), std::move(host));
+  static_cast<const ShardedBuffer*>(made.buffer())->is_complete_ = is_complete;
+  return made;
 }
 
-Storage ShardedBuffer::with_sharding(NamedSharding sharding) const {
+Storage ShardedBuffer::with_placement(PlacementPtr placement) const {
   {
     const std::lock_guard lock(mutex_);
-    if (!shards_.empty()) return from_shards(partition_.whole(), std::move(sharding), shards_);
+    if (!shards_.empty()) return from_shards(std::move(placement), shards_);
   }
-  return keep_parts(partition_.whole(), std::move(sharding), parts());
+  return keep_parts(std::move(placement), parts());
 }
 
-Storage ShardedBuffer::cut(ShapeDtype type, NamedSharding sharding, const Storage& memory) {
+Storage ShardedBuffer::cut(PlacementPtr placement, const Storage& memory) {
   const ShardedBuffer* spread = of(memory);
   Storage made =
-      keep_whole(type, std::move(sharding), spread ? spread->gather() : farcall::to_host(memory));
+      keep_whole(std::move(placement), spread ? spread->gather() : farcall::to_host(memory));
   const auto* buffer = static_cast<const ShardedBuffer*>(made.buffer());
   buffer->shards();
   buffer->whole_ = Storage();
@@ -353,16 +355,16 @@ bool is_on(const Device& device, const Storage& storage) {
 const std::vector<Storage>& ShardedBuffer::shards() const {
   const std::lock_guard lock(mutex_);
   if (!shards_.empty()) return shards_;
-  const ShapeDtype type = partition_.shard();
+  const ShapeDtype type = partition().shard();
   std::vector<Storage> shards;
-  for (const size_t i : places_) {
-    const Device& device = *sharding_.mesh.devices()[i];
-    if (partition_.is_replicated() && !device.is_host()) {
+  for (const size_t i : placement_->places()) {
+    const Device& device = *sharding().mesh.devices()[i];
+    if (partition().is_replicated() && !device.is_host()) {
       shards.push_back(device.from_host(type, whole_));
       continue;
     }
     Storage part = Storage::allocate(type.nbytes());
-    partition_.cut(i, whole_.data(), part.data());
+    partition().cut(i, whole_.data(), part.data());
     shards.push_back(to_device(device, type, part));
   }
   shards_ = std::move(shards);
@@ -382,31 +384,40 @@ void ShardedBuffer::wait() const {
   }
 }
 
-Storage ShardedBuffer::to_host() const {
-  if (!is_fully_addressable() && !partition_.is_replicated()) {
+const Storage& ShardedBuffer::on_host() const {
+  if (!is_fully_addressable() && !partition().is_replicated()) {
     throw Error(
         ErrorCode::kFailedPrecondition,
         fmt::format("{} is spread over devices of several processes, and its values are not "
                     "all here. Read its addressable_shards, or get all of it on every "
                     "process with experimental.multihost_utils.process_allgather",
-                    partition_.whole().to_string()));
+                    partition().whole().to_string()));
   }
-  return parts();
+  return whole();
 }
 
-Storage ShardedBuffer::parts() const {
+Storage ShardedBuffer::parts() const { return whole(); }
+
+Storage ShardedBuffer::take_whole() const {
+  const std::lock_guard lock(mutex_);
+  if (!may_overwrite(whole_)) return {};
+  shards_.clear();
+  return std::exchange(whole_, {});
+}
+
+const Storage& ShardedBuffer::whole() const {
   const std::lock_guard lock(mutex_);
   if (whole_) return whole_;
-  Storage whole = Storage::allocate(partition_.whole().nbytes());
+  Storage whole = Storage::allocate(partition().whole().nbytes());
   for (size_t i = 0; i < shards_.size(); ++i) {
     const auto is_alike = [&](size_t place) {
-      return partition_.first_alike(place) == partition_.first_alike(places_[i]);
+      return partition().first_alike(place) == partition().first_alike(placement_->places()[i]);
     };
-    if (*std::ranges::find_if(places_, is_alike) != places_[i]) continue;
-    partition_.put(places_[i], farcall::to_host(shards_[i]).data(), whole.data());
+    if (*std::ranges::find_if(placement_->places(), is_alike) != placement_->places()[i]) continue;
+    partition().put(placement_->places()[i], farcall::to_host(shards_[i]).data(), whole.data());
   }
   whole_ = std::move(whole);
-  is_complete_ = partition_.is_replicated() || is_fully_addressable();
+  is_complete_ = partition().is_replicated() || is_fully_addressable();
   return whole_;
 }
 
@@ -416,11 +427,11 @@ Storage ShardedBuffer::gather() const {
     const std::lock_guard lock(mutex_);
     if (is_complete_) return whole;
   }
-  const std::string what = fmt::format("gathering {} over {}", partition_.whole().to_string(),
-                                       to_string(sharding_.spec));
+  const std::string what = fmt::format("gathering {} over {}", partition().whole().to_string(),
+                                       to_string(sharding().spec));
   wait_for_processes([&] {
     processes_for("an array").agree(std::hash<std::string>()(what), what);
-    complete(partition_, processes_of(sharding_.mesh.devices()), whole.data());
+    complete(partition(), processes_of(sharding().mesh.devices()), whole.data());
   });
   const std::lock_guard lock(mutex_);
   is_complete_ = true;

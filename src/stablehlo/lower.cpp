@@ -160,7 +160,8 @@ Values Emitter::equation(const Program& program, const Equation& equation,
     }
   }
   const auto rule = all_rules().find(equation.primitive->name);
-  const bool is_relayed = options_.relay && is_inexact(equation.primitive->name);
+  const bool is_relayed =
+      options_.relay && options_.relays_inexact && is_inexact(equation.primitive->name);
   if (rule != all_rules().end() && !is_relayed) {
     Values values = rule->second(*this, call);
     if (!values.empty() || call.results.empty()) return values;

@@ -157,3 +157,25 @@ def test_memory_that_dlpack_gave_away_is_not_used(x):
     view = np.from_dlpack(x)
     f(x)
     np.testing.assert_array_equal(view, np.arange(8))
+
+
+def test_a_run_that_fails_deletes_what_it_may_have_overwritten(x):
+    def fail(a):
+        raise KeyError("no")
+
+    given = x + 0
+    like = fc.ShapeDtypeStruct(x.shape, x.dtype)
+    f = fc.jit(lambda a: (a + 1, fc.pure_callback(fail, like, a + 1)), donate_argnums=0)
+    with pytest.raises(KeyError, match="no"):
+        f(given)
+    with pytest.raises(RuntimeError, match="Array has been deleted"):
+        given + 1
+
+
+def test_a_call_that_fails_before_it_runs_deletes_nothing(x, y):
+    f = fc.jit(lambda a, b: (a + 1, b * 2), donate_argnums=(0, 1))
+    given, deleted = x + 0, y + 0
+    f(x + 0, deleted)
+    with pytest.raises(RuntimeError, match="Array has been deleted"):
+        f(given, deleted)
+    np.testing.assert_array_equal(given, x)

@@ -368,7 +368,7 @@ def error_of(**environment: str) -> str:
 def test_a_plugin_that_is_not_there() -> None:
     text = error_of(FARCALL_PJRT_PLUGIN="/no/such.so")
     assert 'pjrt: plugin "/no/such.so": there is no such file' in text
-    text = error_of(PJRT_NAMES_AND_LIBRARY_PATHS="cpu:/a.so,b:/b.so")
+    text = error_of(FARCALL_PJRT_PLUGIN="", PJRT_NAMES_AND_LIBRARY_PATHS="cpu:/a.so,b:/b.so")
     assert 'pjrt: plugin "/a.so"' in text
     text = error_of(PJRT_NAMES_AND_LIBRARY_PATHS="a:/a.so,b:/b.so", FARCALL_PJRT_PLUGIN="b")
     assert 'pjrt: plugin "/b.so"' in text

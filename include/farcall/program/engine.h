@@ -12,6 +12,7 @@
 #include <farcall/core/export.h>
 #include <farcall/core/storage.h>
 #include <farcall/ffi/foreign_call.h>
+#include <farcall/program/derived.h>
 #include <farcall/program/device.h>
 #include <farcall/program/program.h>
 
@@ -122,6 +123,8 @@ class FARCALL_API Executable {
   // By input: whether an executable of a part of this program, or of this program for more devices,
   // may overwrite it.
   virtual const std::vector<bool>& donated() const { return overwrites(); }
+  // Whether inputs that a run would overwrite are intact after a run that failed.
+  virtual bool keeps_inputs_on_failure() const { return false; }
   // The foreign calls in program order, including those inside loops and branches.
   virtual std::vector<ForeignCallReport> report() const = 0;
   virtual MemoryUse memory() const = 0;
@@ -141,6 +144,8 @@ class FARCALL_API Executable {
     }
     return false;
   }
+  // A cache for what is derived from this executable.
+  const Derived& derived() const { return derived_; }
   // Visits each reference to a program that this executable holds, including its own program.
   virtual void for_each_program(const std::function<void(const ProgramPtr&)>& visit) const = 0;
 
@@ -169,6 +174,7 @@ class FARCALL_API Executable {
   ProgramPtr program_;
   std::vector<ShapeDtype> input_types_, output_types_;
   bool is_brief_;
+  Derived derived_;
 };
 
 // The executables of one program by device. Not thread-safe: its owner guards it.

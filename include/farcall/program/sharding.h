@@ -131,6 +131,30 @@ FARCALL_API void complete(const Partition& partition, std::span<const int> proce
 // The process of each device.
 FARCALL_API std::vector<int> processes_of(std::span<const Device* const> devices);
 
+// An array type with a sharding: what all arrays of this type and sharding have in common.
+class FARCALL_API Placement {
+ public:
+  // Raises like Partition, INVALID_ARGUMENT for a mesh without devices of this process, and
+  // UNIMPLEMENTED like check_has_all_processes.
+  Placement(ShapeDtype type, NamedSharding sharding);
+
+  ShapeDtype type() const { return partition_.whole(); }
+  const NamedSharding& sharding() const { return sharding_; }
+  const Partition& partition() const { return partition_; }
+  // The places of the mesh whose devices belong to this process.
+  std::span<const size_t> places() const { return places_; }
+  bool is_fully_addressable() const { return places_.size() == partition_.count(); }
+
+ private:
+  NamedSharding sharding_;
+  Partition partition_;
+  std::vector<size_t> places_;
+};
+using PlacementPtr = std::shared_ptr<const Placement>;
+inline PlacementPtr make_placement(ShapeDtype type, NamedSharding sharding) {
+  return std::make_shared<const Placement>(type, std::move(sharding));
+}
+
 // The memory of a sharded array: the shards on the devices of this process, the whole array in host
 // memory, or both. The missing form is made from the other on first use. If the array is sharded
 // over several processes, the memory of the whole may contain only the parts of this process.
@@ -138,45 +162,49 @@ FARCALL_API std::vector<int> processes_of(std::span<const Device* const> devices
 class FARCALL_API ShardedBuffer final : public DeviceBuffer {
  public:
   // `shards`: one for each device of the mesh that belongs to this process, in order, on that
-  // device. Raises like Partition, INVALID_ARGUMENT for a mesh without such devices, and
-  // UNIMPLEMENTED like check_has_all_processes.
-  static Storage from_shards(ShapeDtype type, NamedSharding sharding, std::vector<Storage> shards);
+  // device.
+  static Storage from_shards(PlacementPtr placement, std::vector<Storage> shards);
   // cut: makes the shards now, from memory on any device. keep_whole: keeps host memory of the
   // whole array; the shards are made when they are requested.
-  static Storage cut(ShapeDtype type, NamedSharding sharding, const Storage& memory);
-  static Storage keep_whole(ShapeDtype type, NamedSharding sharding, Storage host);
+  static Storage cut(PlacementPtr placement, const Storage& memory);
+  static Storage keep_whole(PlacementPtr placement, Storage host);
   // From memory of the whole array in which only the shards of this process are set.
-  static Storage keep_parts(ShapeDtype type, NamedSharding sharding, Storage host);
+  static Storage keep_parts(PlacementPtr placement, Storage host);
   // Null for memory that is not sharded.
   static const ShardedBuffer* of(const Storage& storage);
 
-  const NamedSharding& sharding() const { return sharding_; }
-  const Partition& partition() const { return partition_; }
-  // The places of the mesh whose devices belong to this process, and their shards.
-  std::span<const size_t> places() const { return places_; }
+  const NamedSharding& sharding() const { return placement_->sharding(); }
+  const Partition& partition() const { return placement_->partition(); }
+  // The shards at the places of this process.
   const std::vector<Storage>& shards() const;
-  bool is_fully_addressable() const { return places_.size() == partition_.count(); }
+  bool is_fully_addressable() const { return placement_->is_fully_addressable(); }
 
   // Host memory of the whole array. parts() sets at least the shards of this process; gather() sets
   // all, and every process must call it.
   Storage parts() const;
   Storage gather() const;
+  // The memory of parts(), which this buffer then no longer has: it holds nothing. Null, and
+  // nothing changes, if this memory was not made yet, or if it may not be overwritten
+  // (may_overwrite).
+  Storage take_whole() const;
   // The same elements with another sharding, which must place them alike.
-  Storage with_sharding(NamedSharding sharding) const;
+  Storage with_placement(PlacementPtr placement) const;
 
   // The first device of this process.
-  const Device& device() const override { return *sharding_.mesh.devices()[places_[0]]; }
+  const Device& device() const override {
+    return *sharding().mesh.devices()[placement_->places()[0]];
+  }
   bool is_ready() const override;
   void wait() const override;
   // Raises FAILED_PRECONDITION if not all elements are on devices of this process.
-  Storage to_host() const override;
+  Storage to_host() const override { return on_host(); }
+  const Storage& on_host() const;
 
  private:
-  ShardedBuffer(ShapeDtype type, NamedSharding sharding);
+  explicit ShardedBuffer(PlacementPtr placement) : placement_(std::move(placement)) {}
+  const Storage& whole() const;
 
-  NamedSharding sharding_;
-  Partition partition_;
-  std::vector<size_t> places_;
+  const PlacementPtr placement_;
   mutable std::mutex mutex_;
   mutable std::vector<Storage> shards_;  // by place; empty if only the whole exists
   mutable Storage whole_;                // null if only the shards exist

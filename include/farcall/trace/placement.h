@@ -77,6 +77,7 @@ FARCALL_API Array array_from_shards(ShapeDtype type, const NamedSharding& shardi
 // Gives a concrete result this sharding: a whole array is kept whole until its shards are
 // requested, a sharded one is resharded. Traced arrays are returned unchanged.
 FARCALL_API Array spread_result(const Array& array, const NamedSharding& sharding);
+FARCALL_API Array spread_result(const Array& array, PlacementPtr placement);
 
 // Where a call runs, and whether its results are committed there.
 struct CallPlace {

@@ -75,7 +75,10 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
 
 def pswapaxes(x: Any, axis_name: str, axis: int, *, axis_index_groups: Any = None) -> Any:
     """Exchanges dimension ``axis`` of ``x`` with the named axis, which has the same size."""
-    _control_flow.check_no_groups("pswapaxes", axis_index_groups)
+    if axis_index_groups is not None:
+        return _control_flow.all_to_all(
+            x, axis_name, axis, axis, axis_index_groups=axis_index_groups
+        )
     return _collectives.pswapaxes(x, axis_name, axis)
 
 

@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from farcall import _core
+from farcall._placement import device_put, sharding_of
 from farcall.numpy._common import Array, default_float
 from farcall.numpy._types import issubdtype, result_type
 
@@ -37,7 +38,14 @@ _PYTHON_NUMBERS = (builtins.bool, int, float, complex)
 _MEMORY = (memoryview, array_module.array, ctypes.Array)
 
 
-def array(object: Any, dtype: Any = None, copy: builtins.bool = True, ndmin: int = 0) -> Array:
+def array(
+    object: Any,
+    dtype: Any = None,
+    copy: builtins.bool = True,
+    ndmin: int = 0,
+    *,
+    device: Any = None,
+) -> Array:
     """Creates an array with its own memory from arrays, numbers and nested lists of them.
 
     Args:
@@ -46,6 +54,7 @@ def array(object: Any, dtype: Any = None, copy: builtins.bool = True, ndmin: int
         for numpy's 64-bit data, which ``enable_x64`` keeps.
       copy: False shares memory with a numpy array if possible, as ``asarray`` does.
       ndmin: the minimum number of dimensions; leading dimensions of size 1 are added.
+      device: where the array is put: a Device or a Sharding, as in ``device_put``.
 
     Raises:
       TypeError: for values that are not numbers, lists of unequal lengths, and Python complex
@@ -56,17 +65,20 @@ def array(object: Any, dtype: Any = None, copy: builtins.bool = True, ndmin: int
     result = _make(object, dtype, not copy)
     if result.ndim < ndmin:
         result = _f.reshape(result, (1,) * (ndmin - result.ndim) + result.shape)
-    return result
+    return result if device is None else device_put(result, device)
 
 
-def asarray(a: Any, dtype: Any = None, copy: builtins.bool | None = None) -> Array:
+def asarray(
+    a: Any, dtype: Any = None, copy: builtins.bool | None = None, *, device: Any = None
+) -> Array:
     """Converts ``a`` to an array.
 
     It shares the memory of a numpy array or a DLPack tensor if dtype, alignment (64 bytes) and
     layout allow, unless ``copy`` is True. Shared memory must not be written afterwards. Arguments
     and errors are those of ``array``.
     """
-    return _make(a, dtype, not copy)
+    made = _make(a, dtype, not copy)
+    return made if device is None else device_put(made, device)
 
 
 def copy(a: Any) -> Array:
@@ -163,39 +175,49 @@ def from_dlpack(x: Any, *, copy: builtins.bool | None = None) -> Array:
 # ---- filled --------------------------------------------------------------------------------------
 
 
-def zeros_like(a: Any, dtype: Any = None, shape: Any = None) -> Array:
-    """Zeros with the shape and dtype of ``a``, unless others are given."""
-    return full_like(a, 0, dtype, shape)
+def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Array:
+    """Zeros with the shape, dtype and sharding of ``a``, unless others are given."""
+    return full_like(a, 0, dtype, shape, device=device)
 
 
-def ones_like(a: Any, dtype: Any = None, shape: Any = None) -> Array:
-    """Ones with the shape and dtype of ``a``, unless others are given."""
-    return full_like(a, 1, dtype, shape)
+def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Array:
+    """Ones with the shape, dtype and sharding of ``a``, unless others are given."""
+    return full_like(a, 1, dtype, shape, device=device)
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Array:
-    """``fill_value`` with the shape and dtype of ``a``, unless others are given."""
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
+) -> Array:
+    """``fill_value`` with the shape, dtype and sharding of ``a``, unless others are given."""
     if isinstance(a, (np.ndarray, np.generic)) or not (hasattr(a, "shape") and hasattr(a, "dtype")):
         a = asarray(a)
+    is_known = isinstance(a, Array) and not a.is_traced
+    if device is None and shape is None and is_known and a.committed:
+        device = sharding_of(a)
     return _f.full(
-        a.shape if shape is None else shape, fill_value, a.dtype if dtype is None else dtype
+        a.shape if shape is None else shape,
+        fill_value,
+        a.dtype if dtype is None else dtype,
+        device=device,
     )
 
 
-def empty(shape: Any, dtype: Any = None) -> Array:
+def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """Zeros: arrays are immutable, so there is no uninitialized memory to fill later."""
-    return _f.zeros(shape, dtype)
+    return _f.zeros(shape, dtype, device=device)
 
 
-def empty_like(a: Any, dtype: Any = None, shape: Any = None) -> Array:
-    """Zeros with the shape and dtype of ``a``, unless others are given."""
-    return full_like(a, 0, dtype, shape)
+def empty_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Array:
+    """Zeros with the shape, dtype and sharding of ``a``, unless others are given."""
+    return full_like(a, 0, dtype, shape, device=device)
 
 
 # ---- ranges --------------------------------------------------------------------------------------
 
 
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Array:
+def arange(
+    start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None
+) -> Array:
     """Values from ``start`` (0 by default) up to, excluding, ``stop``, in steps of ``step``.
 
     Raises:
@@ -207,7 +229,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
         _core._check_known_integer(value, f"arange: argument {name}")
     step = 1 if step is None else step
     made = np.arange(start, stop, step)
-    return _make(made, _default_for(made) if dtype is None else dtype, True)
+    values = _make(made, _default_for(made) if dtype is None else dtype, True)
+    return values if device is None else device_put(values, device)
 
 
 # ---- grids ---------------------------------------------------------------------------------------

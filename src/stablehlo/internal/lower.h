@@ -37,6 +37,8 @@ enum class RelayPlace {
 struct LowerOptions {
   // Returns the number of a relay that runs this equation of this program. Empty: no relays.
   std::function<int64_t(const Program& program, const Equation& equation, RelayPlace place)> relay;
+  // Whether relays also run the operations that XLA computes with few digits.
+  bool relays_inexact = true;
   // Returns how the plugin itself calls the function of this equation; null: it does not. Empty: it
   // calls none, except those that no relay can run.
   std::function<std::optional<DirectCall>(const Program& program, const Equation& equation)>

@@ -187,9 +187,9 @@ int64_t mapped_axis_size(const std::string& name) {
   const auto names = mapped_axis_names();
   throw NameError(
       names.empty()
-          ? fmt::format(
-                "unbound axis name \"{}\": this function is not inside a vmap with an axis_name",
-                name)
+          ? fmt::format("unbound axis name \"{}\": this function is not inside a shard_map, nor "
+                        "inside a vmap with an axis_name",
+                        name)
           : fmt::format("unbound axis name \"{}\": the axes around this function are "
                         "{}",
                         name, fmt::join(names, ", ")));

@@ -213,7 +213,7 @@ std::vector<Array> execute(const Executable& executable, std::span<const Storage
   for (size_t i = 0; i < types.size(); ++i) {
     Storage& output = outputs[i];
     if (const NamedSharding* sharding = executable.output_sharding(i)) [[unlikely]] {
-      output = ShardedBuffer::keep_parts(types[i], *sharding, to_host(output));
+      output = ShardedBuffer::keep_parts(make_placement(types[i], *sharding), to_host(output));
       results.push_back(placed_array(types[i], std::move(output), true));
       continue;
     }
@@ -230,68 +230,77 @@ std::vector<Array> execute_anywhere(const Executable& executable, std::span<cons
                  is_committed || is_any_committed(inputs));
 }
 
+// Lets the run overwrite the memory of donated inputs that are sharded: deletes these inputs, so
+// that `memory` alone refers to it. Nothing may fail between this and the run.
+void hand_over_spread(const Executable& executable, std::span<const Array> inputs,
+                      std::span<const Storage* const> memory, std::vector<Storage>& moved) {
+  const std::vector<bool>& overwrites = executable.overwrites();
+  for (size_t i = 0; i < overwrites.size(); ++i) {
+    const auto is_same = [&](const Array& other) { return &other.node() == &inputs[i].node(); };
+    if (!overwrites[i] || std::ranges::count_if(inputs, is_same) > 1) continue;
+    const Storage& own = memory_of(inputs[i]);
+    const ShardedBuffer* spread = ShardedBuffer::of(own);
+    if (!spread || !own.is_unique()) continue;
+    // On the host the run uses the memory of the array itself, elsewhere a copy.
+    const bool is_own = executable.device().is_host();
+    Storage& of_run = moved[static_cast<size_t>(memory[i] - moved.data())];
+    if (is_own) of_run = Storage();
+    Storage whole = spread->take_whole();
+    const bool is_taken = static_cast<bool>(whole);
+    if (is_own) of_run = is_taken ? std::move(whole) : spread->parts();
+    if (is_taken) discard(inputs[i]);
+  }
+}
+
 // Deletes the inputs that a run consumed: those whose own memory it used.
 void discard_consumed(std::span<const Array> inputs, std::span<const Storage* const> memory,
                       const std::vector<bool>& consumed) {
   for (size_t i = 0; i < consumed.size(); ++i) {
-    if (consumed[i] && memory[i] == &memory_of(inputs[i])) discard(inputs[i]);
+    if (consumed[i] && inputs[i].is_concrete() && memory[i] == &memory_of(inputs[i])) {
+      discard(inputs[i]);
+    }
   }
 }
 
 // Runs on all devices of the mesh. Inputs with another sharding are resharded.
-std::vector<Array> execute_on_mesh(const DividedProgram& divided, std::span<const Array> inputs,
+std::vector<Array> execute_on_mesh(const SpreadPlan& plan, std::span<const Array> inputs,
                                    const ExecutionOptions& options) {
-  if (!fit(divided.executable->input_types(), inputs)) {
-    wrong_inputs(divided.executable->input_types(), inputs);
-  }
+  const Executable& executable = *plan.divided->executable;
+  if (!fit(executable.input_types(), inputs)) wrong_inputs(executable.input_types(), inputs);
   std::vector<Storage> moved;
   moved.reserve(inputs.size());  // addresses must stay valid
   std::vector<const Storage*> memory;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Storage& own = memory_of(inputs[i]);
     const ShardedBuffer* spread = ShardedBuffer::of(own);
-    const NamedSharding wanted{divided.layout->mesh, divided.layout->inputs[i]};
-    const bool is_there = spread && places_alike(wanted, spread->sharding());
-    memory.push_back(
-        is_there ? &own : &moved.emplace_back(ShardedBuffer::cut(inputs[i].type(), wanted, own)));
+    const PlacementPtr& wanted = plan.inputs[i];
+    const bool is_there = spread && places_alike(wanted->sharding(), spread->sharding());
+    memory.push_back(is_there ? &own : &moved.emplace_back(ShardedBuffer::cut(wanted, own)));
   }
-  const std::vector<bool> consumed = consumed_inputs(*divided.executable, memory);
-  std::vector<Array> results = execute(*divided.executable, memory, options, true);
+  const std::vector<bool> consumed = consumed_inputs(executable, memory);
+  std::vector<Array> results = execute(executable, memory, options, true);
   discard_consumed(inputs, memory, consumed);
   return results;
 }
 
-// The mesh and the shardings of inputs, at least one of which is sharded.
-struct SpreadInputs {
-  Mesh mesh;
-  std::vector<PartitionSpec> specs;
-  DividedProgramPtr divided;  // null if nothing is divided among the devices
-};
-std::optional<SpreadInputs> find_spread(const Executable& executable,
-                                        std::span<const Array> inputs) {
-  const NamedSharding* first = first_sharding(inputs);
-  if (!first) return std::nullopt;
-  SpreadInputs found{first->mesh, specs_on(first->mesh, inputs), nullptr};
-  found.divided = partitioned(executable, found.mesh, found.specs);
-  return found;
+// Where the equations run that the plan does not give to all devices of a mesh.
+const Executable& chosen_by(const SpreadPlan* plan, const Executable& executable) {
+  return plan && plan->divided ? *plan->divided->executable : executable;
 }
 
-// `spread` is the result of find_spread().
 std::vector<Array> run_as_spread(const Executable& executable, std::span<const Array> inputs,
                                  const ExecutionOptions& options, bool is_committed,
-                                 const SpreadInputs& spread) {
-  if (spread.divided && spread.divided->layout) {
-    return execute_on_mesh(*spread.divided, inputs, options);
-  }
-  const Executable& chosen = spread.divided ? *spread.divided->executable : executable;
-  std::vector<Array> results = execute_anywhere(chosen, inputs, options, is_committed);
-  spread_results(executable.program(), spread.mesh, spread.specs, results);
+                                 const SpreadPlan& plan) {
+  if (plan.runs_on_mesh()) return execute_on_mesh(plan, inputs, options);
+  std::vector<Array> results =
+      execute_anywhere(chosen_by(&plan, executable), inputs, options, is_committed);
+  spread_results(plan, results);
   return results;
 }
 
 std::vector<Array> run_anywhere(const Executable& executable, std::span<const Array> inputs,
                                 const ExecutionOptions& options, bool is_committed) {
-  const auto spread = find_spread(executable, inputs);
+  const SpreadPlanPtr spread = plan_spread(executable, inputs);
   return spread ? run_as_spread(executable, inputs, options, is_committed, *spread)
                 : execute_anywhere(executable, inputs, options, is_committed);
 }
@@ -314,21 +323,27 @@ std::vector<Array> run(const Executable& executable, std::span<const Array> inpu
 std::vector<Array> run_donating(const Executable& executable, std::span<const Array> inputs,
                                 bool is_committed) {
   if (!fit(executable.input_types(), inputs)) wrong_inputs(executable.input_types(), inputs);
-  const auto spread = find_spread(executable, inputs);
-  // An engine for meshes consumes donated inputs. Other divided programs are compiled without
-  // donation.
-  if (spread && spread->divided) {
-    std::vector<Array> results = run_as_spread(executable, inputs, {}, is_committed, *spread);
+  const SpreadPlanPtr spread = plan_spread(executable, inputs);
+  if (spread && spread->runs_on_mesh()) {
+    std::vector<Array> results = execute_on_mesh(*spread, inputs, {});
     if (checks_results()) check_results(executable.program(), inputs, results);
     return results;
   }
+  const Executable& chosen = chosen_by(spread.get(), executable);
   std::vector<Storage> moved;
-  const auto memory = memory_on(executable, inputs, moved);
-  const std::vector<bool> consumed = consumed_inputs(executable, memory);
-  std::vector<Array> results =
-      execute(executable, memory, {}, is_committed || is_any_committed(inputs));
-  if (spread) spread_results(executable.program(), spread->mesh, spread->specs, results);
+  const auto memory = memory_on(chosen, inputs, moved);
+  const bool are_results_committed = is_committed || is_any_committed(inputs);
+  if (spread) hand_over_spread(chosen, inputs, memory, moved);
+  const std::vector<bool> consumed = consumed_inputs(chosen, memory);
+  std::vector<Array> results;
+  try {
+    results = execute(chosen, memory, {}, are_results_committed);
+  } catch (...) {
+    if (!chosen.keeps_inputs_on_failure()) discard_consumed(inputs, memory, consumed);
+    throw;
+  }
   discard_consumed(inputs, memory, consumed);
+  if (spread) spread_results(*spread, results);
   if (checks_results() && consumed.empty()) {
     check_results(executable.program(), inputs, results);
   } else if (checks_results()) {  // it cannot run again: its arguments are gone

@@ -13,6 +13,7 @@ namespace farcall {
 const Storage* PlacedNode::known_values() const {
   if (!memory_) return nullptr;
   if (!memory_.buffer()) return &memory_;
+  if (const ShardedBuffer* spread = ShardedBuffer::of(memory_)) return &spread->on_host();
   std::call_once(copied_, [&] { on_host_ = to_host(memory_); });
   return &on_host_;
 }
@@ -94,7 +95,8 @@ Array device_put(const Array& array, const NamedSharding& sharding) {
   const NamedSharding* before = sharding_of(array);
   if (before && *before == sharding) return array;
   if (!array.is_concrete()) array.storage();  // raises
-  return placed_array(array.type(), ShardedBuffer::cut(array.type(), sharding, memory_of(array)),
+  return placed_array(array.type(),
+                      ShardedBuffer::cut(make_placement(array.type(), sharding), memory_of(array)),
                       true);
 }
 
@@ -111,13 +113,12 @@ std::vector<Array> shards_of(const Array& array) {
 Array array_from_shards(ShapeDtype type, const NamedSharding& sharding,
                         std::span<const Array> shards) {
   const Partition partition(type, sharding.spec, sharding.mesh.axes(), "array_from_shards");
-  const auto devices = sharding.mesh.devices();
-  std::vector<const Device*> own;
-  std::ranges::copy_if(devices, std::back_inserter(own), &Device::is_addressable);
-  if (shards.size() != own.size()) {
+  PlacementPtr placement = make_placement(type, sharding);
+  const std::span<const size_t> places = placement->places();
+  if (shards.size() != places.size()) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("array_from_shards: {} has {} devices of this process, got {} shards",
-                            sharding.mesh.to_string(), own.size(), shards.size()));
+                            sharding.mesh.to_string(), places.size(), shards.size()));
   }
   std::vector<Storage> memory;
   for (size_t i = 0; i < shards.size(); ++i) {
@@ -128,20 +129,25 @@ Array array_from_shards(ShapeDtype type, const NamedSharding& sharding,
                       partition.shard().to_string(), shards[i].type().to_string()));
     }
     shards[i].storage();  // raises for traced shards
-    memory.push_back(to_device(*own[i], shards[i].type(), memory_of(shards[i])));
+    memory.push_back(
+        to_device(*sharding.mesh.devices()[places[i]], shards[i].type(), memory_of(shards[i])));
   }
-  return placed_array(type, ShardedBuffer::from_shards(type, sharding, std::move(memory)), true);
+  return placed_array(type, ShardedBuffer::from_shards(std::move(placement), std::move(memory)),
+                      true);
 }
 
 Array spread_result(const Array& array, const NamedSharding& sharding) {
   if (!array.is_concrete()) return array;
-  if (const NamedSharding* own = sharding_of(array)) {
-    if (!places_alike(*own, sharding)) return device_put(array, sharding);
-    return placed_array(array.type(), ShardedBuffer::of(memory_of(array))->with_sharding(sharding),
-                        true);
-  }
-  return placed_array(array.type(),
-                      ShardedBuffer::keep_whole(array.type(), sharding, array.storage()), true);
+  const NamedSharding* own = sharding_of(array);
+  if (own && !places_alike(*own, sharding)) return device_put(array, sharding);
+  return spread_result(array, make_placement(array.type(), sharding));
+}
+
+Array spread_result(const Array& array, PlacementPtr placement) {
+  const ShardedBuffer* spread = ShardedBuffer::of(memory_of(array));
+  Storage made = spread ? spread->with_placement(std::move(placement))
+                        : ShardedBuffer::keep_whole(std::move(placement), array.storage());
+  return placed_array(array.type(), std::move(made), true);
 }
 
 CallPlace place_of_call(std::string_view where, std::span<const Array> inputs,

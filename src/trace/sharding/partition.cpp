@@ -182,7 +182,7 @@ DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
     Specs outputs = values.specs().results;
     if (has_calls) divided = Partitioner(mesh, result->calls).divide(program, values);
     if (!engine) {
-      result->executable = compile(std::move(divided), executable.device());
+      result->executable = compile(std::move(divided), executable.device(), donated);
       return result;
     }
     const std::vector<ShapeDtype> types = program.output_types();

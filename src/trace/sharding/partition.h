@@ -15,11 +15,6 @@
 
 namespace farcall {
 
-// The sharding of the first sharded input; null if there is none.
-const NamedSharding* first_sharding(std::span<const Array> inputs);
-// The spec of each input on this mesh; empty for inputs that are not sharded over it.
-std::vector<PartitionSpec> specs_on(const Mesh& mesh, std::span<const Array> inputs);
-
 // The key under which a program caches data for inputs with these specs.
 using DivisionKey = std::pair<std::string, std::vector<int64_t>>;
 DivisionKey division_key(std::string kind, const Mesh& mesh, std::span<const PartitionSpec> specs);
@@ -38,9 +33,23 @@ using DividedProgramPtr = std::shared_ptr<const DividedProgram>;
 DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
                               std::span<const PartitionSpec> specs);
 
-// Shards the results of a program that ran on inputs with these specs: like the operands that they
-// were computed from elementwise, else replicated.
-void spread_results(const Program& program, const Mesh& mesh, std::span<const PartitionSpec> specs,
-                    std::span<Array> results);
+// How an executable runs on sharded inputs.
+struct SpreadPlan {
+  Mesh mesh;                         // of the first sharded input
+  std::vector<PartitionSpec> specs;  // of the inputs over this mesh; empty for other inputs
+  DividedProgramPtr divided;         // null if nothing is divided
+  // If the executable of `divided` runs on all devices: where it reads the inputs.
+  std::vector<PlacementPtr> inputs;
+  // Otherwise, where the results are kept: like the operands that they were computed from
+  // elementwise, else replicated.
+  std::vector<PlacementPtr> results;
+
+  bool runs_on_mesh() const { return divided && divided->layout; }
+};
+using SpreadPlanPtr = std::shared_ptr<const SpreadPlan>;
+// Null if no input is sharded.
+SpreadPlanPtr plan_spread(const Executable& executable, std::span<const Array> inputs);
+// Puts the results of a run where the plan keeps them.
+void spread_results(const SpreadPlan& plan, std::span<Array> results);
 
 }  // namespace farcall

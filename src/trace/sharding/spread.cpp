@@ -1,12 +1,24 @@
-// Shardings of the results of programs on sharded operands. They decide where results are stored;
-// values do not depend on them.
+// How executables run on sharded inputs, and the shardings of their results. These decide where
+// results are stored; values do not depend on them.
+#include <functional>
+#include <mutex>
+
+#include <farcall/core/lru_cache.h>
 #include <farcall/trace/placement.h>
 
 #include "trace/sharding/partition.h"
 #include "trace/sharding/propagation.h"
 
 namespace farcall {
+namespace {
 
+// The plans of an executable.
+struct Plans {
+  std::mutex mutex;
+  LruCache<const SpreadPlan> all;
+};
+
+// The sharding of the first sharded input; null if there is none.
 const NamedSharding* first_sharding(std::span<const Array> inputs) {
   for (const Array& input : inputs) {
     if (input.node().storage()) continue;
@@ -15,32 +27,87 @@ const NamedSharding* first_sharding(std::span<const Array> inputs) {
   return nullptr;
 }
 
-std::vector<PartitionSpec> specs_on(const Mesh& mesh, std::span<const Array> inputs) {
-  std::vector<PartitionSpec> specs;
-  for (const Array& input : inputs) {
-    const NamedSharding* sharding = sharding_of(input);
-    specs.push_back(sharding && sharding->mesh == mesh ? sharding->spec : PartitionSpec());
-  }
-  return specs;
+// The spec of an input over this mesh.
+const PartitionSpec& spec_on(const Mesh& mesh, const Array& input) {
+  static const PartitionSpec whole;
+  const NamedSharding* sharding = input.node().storage() ? nullptr : sharding_of(input);
+  return sharding && sharding->mesh == mesh ? sharding->spec : whole;
 }
 
-void spread_results(const Program& program, const Mesh& mesh, std::span<const PartitionSpec> specs,
-                    std::span<Array> results) {
-  using Specs = std::vector<PartitionSpec>;
-  const auto [kind, numbers] = division_key("results", mesh, specs);
-  const Specs found = program.derived.find_or_make<Specs>(kind, numbers, [&] {
-    return Propagation(program, {{specs.begin(), specs.end()}, {}}, mesh, true).specs().results;
-  });
+// Copies of a mesh share its list of devices.
+size_t hash_of(const Mesh& mesh, std::span<const Array> inputs) {
+  size_t hash = std::hash<const void*>()(mesh.devices().data());
+  for (const Array& input : inputs) {
+    for (const auto& axes : spec_on(mesh, input)) {
+      for (const std::string& axis : axes) hash = hash * 31 + std::hash<std::string>()(axis);
+      hash = hash * 31 + axes.size();
+    }
+    hash = hash * 31 + 1;
+  }
+  return hash;
+}
+
+SpreadPlanPtr make_plan(const Executable& executable, const Mesh& mesh,
+                        std::span<const Array> inputs) {
+  const Program& program = executable.program();
+  auto plan = std::make_shared<SpreadPlan>();
+  plan->mesh = mesh;
+  for (const Array& input : inputs) plan->specs.push_back(spec_on(mesh, input));
+  plan->divided = partitioned(executable, mesh, plan->specs);
+  if (plan->runs_on_mesh()) {
+    const MeshLayout& layout = *plan->divided->layout;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      plan->inputs.push_back(make_placement(inputs[i].type(), {layout.mesh, layout.inputs[i]}));
+    }
+    return plan;
+  }
+  const std::vector<PartitionSpec> found =
+      Propagation(program, {plan->specs, {}}, mesh, true).specs().results;
+  const std::vector<ShapeDtype> types = program.output_types();
+  for (size_t i = 0; i < types.size(); ++i) {
+    const bool is_kept = fits(types[i], found[i], mesh.axes());
+    plan->results.push_back(make_placement(types[i], {mesh, is_kept ? found[i] : PartitionSpec()}));
+  }
+  return plan;
+}
+
+}  // namespace
+
+SpreadPlanPtr plan_spread(const Executable& executable, std::span<const Array> inputs) {
+  const NamedSharding* first = first_sharding(inputs);
+  if (!first) return nullptr;
+  const Mesh& mesh = first->mesh;
+  const auto plans = executable.derived().find_or_make<std::shared_ptr<Plans>>(
+      "spread plans", {}, [] { return std::make_shared<Plans>(); });
+  const size_t hash = hash_of(mesh, inputs);
+  const auto is_wanted = [&](const SpreadPlan& plan) {
+    if (plan.specs.size() != inputs.size() || !(plan.mesh == mesh)) return false;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (plan.specs[i] != spec_on(mesh, inputs[i])) return false;
+    }
+    return true;
+  };
+  {
+    const std::lock_guard lock(plans->mutex);
+    if (SpreadPlanPtr found = plans->all.find(hash, is_wanted)) return found;
+  }
+  SpreadPlanPtr made = make_plan(executable, mesh, inputs);
+  std::vector<SpreadPlanPtr> dying;
+  const std::lock_guard lock(plans->mutex);
+  dying = plans->all.insert(hash, made);
+  return made;
+}
+
+void spread_results(const SpreadPlan& plan, std::span<Array> results) {
   for (size_t i = 0; i < results.size(); ++i) {
     if (const NamedSharding* made = sharding_of(results[i])) {
       // Computed with a sharding of the executable: replace its mesh by the user's mesh if both
       // place elements alike.
-      const NamedSharding known{mesh, made->spec};
+      const NamedSharding known{plan.mesh, made->spec};
       if (places_alike(*made, known)) results[i] = spread_result(results[i], known);
       continue;
     }
-    const bool is_kept = fits(results[i].type(), found[i], mesh.axes());
-    results[i] = spread_result(results[i], {mesh, is_kept ? found[i] : PartitionSpec()});
+    results[i] = spread_result(results[i], plan.results[i]);
   }
 }
 

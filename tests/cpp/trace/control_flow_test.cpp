@@ -315,7 +315,8 @@ TEST(Collectives, NeedTheirAxis) {
   const std::string name = "rows";
   EXPECT_EQ(
       error_of<NameError>(ErrorCode::kNotFound, [&] { lax::psum(number(1), name); }),
-      "psum: unbound axis name \"rows\": this function is not inside a vmap with an axis_name");
+      "psum: unbound axis name \"rows\": this function is not inside a shard_map, nor inside a "
+      "vmap with an axis_name");
 }
 
 TEST(Collectives, TakeAxesByName) {

@@ -10,6 +10,7 @@ import farcall.numpy as fnp
 import numpy as np
 import pytest
 from farcall import ffi, lax
+from farcall.experimental import io_callback
 from farcall.experimental.buffer_callback import buffer_callback
 
 X: Any = np.asarray([1, 2, 3], "float32")
@@ -134,9 +135,59 @@ def test_exceptions_keep_their_type(device: fc.Device) -> None:
     assert fc.jit(lambda x: x + 1, device=device)(X).tolist() == [2, 3, 4]
 
 
-def test_callbacks_on_arrays_of_the_host_are_refused(device: fc.Device) -> None:
-    with pytest.raises(NotImplementedError, match="use a buffer_callback"):
-        fc.jit(lambda x: fc.pure_callback(lambda a: a, F32, x), device=device)(X)
+def test_callbacks_on_arrays_of_the_host(device: fc.Device) -> None:
+    seen: list[float] = []
+
+    def note(a: Any) -> Any:
+        seen.append(float(np.asarray(a)[0]))
+        return np.asarray(a) + 1
+
+    def body(i: Any, x: fc.Array) -> fc.Array:
+        x = io_callback(note, F32, x, ordered=True)
+        fc.debug.callback(lambda a: seen.append(-float(a[0])), x, ordered=True)
+        return lax.cond(x[0] > 2, lambda x: fc.pure_callback(note, F32, x), lambda x: x, x)
+
+    f = fc.jit(lambda x: lax.fori_loop(0, 2, body, x) * 2, device=device)
+    for _ in range(3):
+        seen.clear()
+        assert f(X).tolist() == [8, 10, 12]
+        assert seen == [1, -2, 2, -3, 3]
+    square = fc.vmap(
+        lambda a: fc.pure_callback(lambda b: b * b, fc.ShapeDtypeStruct((), "float32"), a)
+    )
+    assert fc.jit(square, device=device)(X).tolist() == [1, 4, 9]
+    empty = fc.ShapeDtypeStruct((0, 3), "float32")
+    none = fc.jit(lambda x: fc.pure_callback(lambda a: a, empty, x), device=device)
+    assert none(np.zeros((0, 3), "float32")).shape == (0, 3)
+
+
+def test_exceptions_of_callbacks_on_arrays_of_the_host(device: fc.Device) -> None:
+    def fail(a: Any) -> Any:
+        raise KeyError("mine")
+
+    loop = fc.jit(
+        lambda x: lax.while_loop(lambda a: a[0] < 9, lambda a: fc.pure_callback(fail, F32, a), x),
+        device=device,
+    )
+    for _ in range(2):
+        with pytest.raises(KeyError, match="mine"):
+            loop(X)
+    assert fc.jit(lambda x: x + 1, device=device)(X).tolist() == [2, 3, 4]
+
+
+def test_a_callback_computes_on_the_host(device: fc.Device) -> None:
+    def inner(a: Any) -> Any:
+        y = fnp.asarray(a) * 2
+        assert y.device == fc.devices("native")[0]
+        return y
+
+    f = fc.jit(lambda x: fc.pure_callback(inner, F32, x) + 1, device=device)
+    assert f(X).tolist() == [3, 5, 7]
+
+
+def test_operations_that_stablehlo_lacks(device: fc.Device) -> None:
+    f = fc.jit(lambda x: fc.scipy.special.gammainc(x, x) + fc.scipy.special.ndtri(x / 4))
+    np.testing.assert_allclose(np.asarray(f(fc.device_put(X, device))), np.asarray(f(X)), rtol=1e-5)
 
 
 def test_dlpack_with_torch(device: fc.Device) -> None:

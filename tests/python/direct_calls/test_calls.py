@@ -10,6 +10,7 @@ import farcall.numpy as fnp
 import numpy as np
 import pytest
 from farcall import ffi, lax
+from farcall.experimental import io_callback
 from farcall.experimental.buffer_callback import buffer_callback
 
 X: Any = np.asarray([1, 2, 3], "float32")
@@ -144,3 +145,25 @@ def test_what_the_plugin_does_not_offer_stays_with_relays(
         return note(y, factor=np.float32(2))
 
     assert fc.jit(f, device=device)(X).tolist() == [6, 12, 18]
+
+
+def test_callbacks_on_arrays_work_on_copies(device: fc.Device) -> None:
+    seen: list[np.ndarray] = []
+
+    def keep(a: Any) -> Any:
+        seen.append(np.asarray(a))
+        return np.asarray(a) + 1
+
+    def body(i: Any, x: fc.Array) -> fc.Array:
+        x = io_callback(keep, F32, x, ordered=True)
+        fc.debug.callback(lambda a: seen.append(-np.asarray(a)), x, ordered=True)
+        return lax.cond(x[0] > 2, lambda x: fc.pure_callback(keep, F32, x), lambda x: x, x)
+
+    f = fc.jit(lambda x: lax.fori_loop(0, 2, body, x) * 2, device=device)
+    for _ in range(3):
+        seen.clear()
+        assert f(X).tolist() == [8, 10, 12]
+        assert [float(a[0]) for a in seen] == [1, -2, 2, -3, 3]
+    empty = fc.ShapeDtypeStruct((0, 3), "float32")
+    none = fc.jit(lambda x: fc.pure_callback(lambda a: a, empty, x), device=device)
+    assert none(np.zeros((0, 3), "float32")).shape == (0, 3)

@@ -93,6 +93,41 @@ def test_collectives_are_those_of_jax(name: str, kind: str) -> None:
     np.testing.assert_array_equal(ours, theirs)
 
 
+GROUPS = [[2, 0], [1, 3]]
+IN_GROUPS: dict[str, Any] = {
+    "psum": lambda m, x, **groups: m.lax.psum({"x": x}, "x", **groups)["x"],
+    "pmean": lambda m, x, **groups: m.lax.pmean(x, "x", **groups),
+    "pmax": lambda m, x, **groups: m.lax.pmax(x, "x", **groups),
+    "gather": lambda m, x, **groups: m.lax.all_gather(x, "x", axis=1, **groups),
+    "tiled gather": lambda m, x, **groups: m.lax.all_gather(x, "x", tiled=True, **groups),
+    "scatter": lambda m, x, **groups: m.lax.psum_scatter(x, "x", **groups),
+    "tiled scatter": lambda m, x, **groups: m.lax.psum_scatter(
+        x, "x", scatter_dimension=1, tiled=True, **groups
+    ),
+    "to all": lambda m, x, **groups: m.lax.all_to_all(x, "x", 1, 0, tiled=True, **groups),
+    "to all, untiled": lambda m, x, **groups: m.lax.all_to_all(x, "x", 0, 1, **groups),
+    "swap": lambda m, x, **groups: m.lax.pswapaxes(x, "x", 0, **groups),
+}
+
+
+@pytest.mark.parametrize("name", IN_GROUPS)
+def test_collectives_in_groups_are_those_of_jax(name: str) -> None:
+    def run(m: Modules) -> Any:
+        spec = m.root.sharding.PartitionSpec("x")
+        f = m.root.shard_map(
+            lambda x: IN_GROUPS[name](m, x, axis_index_groups=GROUPS),
+            mesh=m.root.make_mesh((4,), ("x",), (m.root.sharding.AxisType.Auto,)),
+            in_specs=spec,
+            out_specs=spec,
+            check_vma=False,
+        )
+        return m.root.jit(f)(X)
+
+    ours, theirs = run(FARCALL), run(JAX)
+    assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
+    np.testing.assert_array_equal(ours, theirs)
+
+
 @pytest.mark.parametrize("kind", ["bfloat16", "float16", "complex64", "bool", "int8", "uint32"])
 def test_collectives_of_every_kind(kind: str) -> None:
     data = fnp.asarray(np.arange(8) % 3, kind)

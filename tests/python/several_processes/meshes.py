@@ -8,7 +8,11 @@ import farcall as fc
 import farcall.numpy as fnp
 import numpy as np
 from farcall import lax
-from farcall.experimental.multihost_utils import process_allgather
+from farcall.experimental.multihost_utils import (
+    global_array_to_host_local_array,
+    host_local_array_to_global_array,
+    process_allgather,
+)
 from operations import refused, same
 
 ME, N = fc.process_index(), fc.process_count()
@@ -78,6 +82,18 @@ def check_arrays() -> None:
         WHOLE,
         fc.NamedSharding(remote, fc.P()),
     )
+
+
+def check_local_parts_of_arrays() -> None:
+    mesh, rows = mesh_and_sharding("x")
+    own = WHOLE[2 * LOCAL * ME : 2 * LOCAL * (ME + 1)]
+    x, whole = host_local_array_to_global_array((own, WHOLE), mesh, (fc.P("x"), fc.P()))
+    assert x.sharding == rows
+    assert (x.shape, whole.shape) == (WHOLE.shape, WHOLE.shape)
+    same(process_allgather(x), WHOLE)
+    parts = global_array_to_host_local_array((x * 2, x), mesh, (fc.P("x"), fc.P()))
+    same(parts[0], 2 * own)
+    same(parts[1], WHOLE)
 
 
 def check_operations_on_whole_arrays() -> None:

@@ -25,6 +25,9 @@ struct ShardMap {
   std::vector<Partition> inputs, outputs;
   // Set if foreign code reads the operands: it may keep them after the run.
   bool copies_inputs = false;
+  // Set if results may lie in the memory of operands that several places read: the results are
+  // written when all places have ended.
+  bool writes_last = false;
   Places places;
   // By output: the places of this process whose results are used, and whether the results of other
   // processes are fetched.
@@ -47,20 +50,27 @@ Storage shard_of(const Partition& partition, size_t number, void* whole, bool is
 }
 
 void run_places(const ShardMap& map, const KernelCall& call) {
+  std::vector<std::vector<Storage>> made(map.places.count);  // by place
+  const auto write = [&](size_t number) {
+    for (size_t i = 0; i < map.outputs.size(); ++i) {
+      if (std::ranges::find(map.taken[i], number) == map.taken[i].end()) continue;
+      map.outputs[i].put(number, made[number][i].data(), call.operands[map.inputs.size() + i]);
+    }
+    made[number].clear();
+  };
   run_on_mesh(map.places, [&](size_t number) {
-    std::vector<Storage> operands, results(map.outputs.size());
+    std::vector<Storage> operands;
     std::vector<const Storage*> inputs;
     operands.reserve(map.inputs.size());  // no reallocation: pointers into it are kept
     for (size_t i = 0; i < map.inputs.size(); ++i) {
       inputs.push_back(&operands.emplace_back(
           shard_of(map.inputs[i], number, call.operands[i], map.copies_inputs)));
     }
-    map.body->execute(inputs, results, {.device_ordinal = static_cast<int32_t>(number)});
-    for (size_t i = 0; i < results.size(); ++i) {
-      if (std::ranges::find(map.taken[i], number) == map.taken[i].end()) continue;
-      map.outputs[i].put(number, results[i].data(), call.operands[map.inputs.size() + i]);
-    }
+    made[number].resize(map.outputs.size());
+    map.body->execute(inputs, made[number], {.device_ordinal = static_cast<int32_t>(number)});
+    if (!map.writes_last) write(number);
   });
+  if (map.writes_last) std::ranges::for_each(map.places.own, write);
 }
 
 void run_shard_map(const KernelCall& call) {
@@ -101,6 +111,22 @@ Places places_of(const ShardMapParams& params) {
                             places.process));
   }
   return places;
+}
+
+// Whether both give every place the same elements.
+bool are_alike(const Partition& a, const Partition& b) {
+  if (a.whole() != b.whole() || a.shard() != b.shard()) return false;
+  for (size_t i = 0; i < a.count(); ++i) {
+    if (a.offset(i) != b.offset(i)) return false;
+  }
+  return true;
+}
+
+bool has_replicas(const Partition& partition) {
+  for (size_t i = 0; i < partition.count(); ++i) {
+    if (partition.first_alike(i) != i) return true;
+  }
+  return false;
 }
 
 // Callback numbers count up within each process, so processes compare texts without them.
@@ -178,7 +204,17 @@ Kernel make_shard_map(std::span<const ShapeDtype> inputs, std::span<const ShapeD
   for_each_equation(*params.jaxpr, [&](const Program&, const Equation& equation, size_t) {
     map->copies_inputs |= equation.primitive->is_foreign();
   });
-  return {.run = run_shard_map, .data = map};
+  // A place writes its shard of a result when it no longer reads its shards of the operands. Other
+  // places read them in collectives only, which end when all have read.
+  Kernel kernel{.run = run_shard_map, .data = map};
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    for (uint32_t j = 0; j < outputs.size(); ++j) {
+      if (!are_alike(map->inputs[i], map->outputs[j])) continue;
+      kernel.in_place.emplace_back(i, j);
+      map->writes_last |= has_replicas(map->inputs[i]);
+    }
+  }
+  return kernel;
 }
 
 }  // namespace farcall::native
