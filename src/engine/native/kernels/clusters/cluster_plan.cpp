@@ -21,6 +21,8 @@ constexpr int64_t kTileBytes = int64_t{24} << 10;
 constexpr int64_t kMinTile = 128, kMaxTile = 2048;
 // A tile of machine code is a single row if that has this many elements.
 constexpr int64_t kLongRow = 256;
+// The size of tiles of machine code without values in the thread's memory.
+constexpr int64_t kTileOfCode = 8192;
 
 using Kind = TileStep::Kind;
 using Register = TileRegister;
@@ -55,17 +57,48 @@ class TilePlanner {
       find_pointers(steps_, runs_[i]);
       for (const size_t step : runs_[i].steps) run_of_[step] = i;
     }
+    if (domain_.columns == 0 && !uses_thread_memory()) {
+      plan_->tile_columns = std::min(kTileOfCode, plan_->columns);
+      plan_->parts = plan_->num_tiles = (plan_->columns - 1) / plan_->tile_columns + 1;
+    }
     auto made = finished();
     return has_all_codes_ ? made : nullptr;
   }
 
  private:
   std::shared_ptr<const ClusterPlan> finished() {
-    plan_->constants = constants_.place(multiple(Extent::kFull));
+    if (reads_constants()) plan_->constants = constants_.place(multiple(Extent::kFull));
     place_registers();
     emit();
     find_in_place();
     return make_reductions() ? std::move(plan_) : nullptr;
+  }
+
+  // Whether values of whole tiles are kept outside of registers.
+  bool uses_thread_memory() const {
+    for (size_t i = 0; i < drafts_.size(); ++i) {
+      const Register& made = registers_[drafts_[i].output];
+      if (drafts_[i].is_left_out || made.home != Register::Home::kScratch) continue;
+      if (made.extent == Extent::kFull && !is_in_registers(i)) return true;
+    }
+    return false;
+  }
+  bool is_in_registers(size_t step) const {
+    const CodedRun* const run = run_of(step);
+    if (!run) return false;
+    const auto number = std::ranges::find(run->registers, drafts_[step].output);
+    return !run->code.values[static_cast<size_t>(number - run->registers.begin())].pointer;
+  }
+
+  // Whether a step reads a constant from memory.
+  bool reads_constants() const {
+    for (size_t i = 0; i < drafts_.size(); ++i) {
+      if (drafts_[i].is_left_out || run_of(i)) continue;
+      for (const size_t input : drafts_[i].inputs) {
+        if (registers_[input].home == Register::Home::kConstant) return true;
+      }
+    }
+    return false;
   }
 
   int64_t multiple(Extent extent) const {
