@@ -126,6 +126,8 @@ Array to_array(nb::handle object, std::string_view what, Intake intake) {
 }
 
 Array argument(nb::handle object, std::string_view function, const char* name) {
+  // The text would take longer than the rest of the conversion.
+  if (is_array(object.ptr())) return array_of(object.ptr());
   return to_array(object, fmt::format("{}: argument {}", function, name));
 }
 

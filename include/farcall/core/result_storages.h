@@ -13,7 +13,8 @@ class ResultStorages {
  public:
   explicit ResultStorages(size_t count)
       : count_(count), data_(count > kInline ? new Storage[count] : few_) {
-    if (count <= kInline) std::uninitialized_default_construct_n(few_, count);
+    // A fixed number of pointers is cleared faster than `count`.
+    std::uninitialized_default_construct_n(few_, kInline);
   }
   ~ResultStorages() {
     if (count_ > kInline) {
@@ -29,9 +30,9 @@ class ResultStorages {
   Storage& operator[](size_t i) { return data_[i]; }
 
  private:
-  static constexpr size_t kInline = 16;
+  static constexpr size_t kInline = 8;
   union {
-    Storage few_[kInline];  // only the first count_ are constructed
+    Storage few_[kInline];  // those from count_ on stay empty and are not destroyed
   };
   size_t count_;
   Storage* data_;
