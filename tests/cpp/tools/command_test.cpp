@@ -228,7 +228,7 @@ TEST(Command, EndsWithTheTimeLimit) {
   const auto result = run_farcall({"check", checked_library("planted_own") + ":hangs", "--timeout",
                                    "0.7", "--call-timeout", "20"});
   EXPECT_EQ(result.exit_code, 124) << result.output;
-  EXPECT_THAT(result.output, HasSubstr("The time limit was reached"));
+  EXPECT_THAT(result.output, HasSubstr("the time limit was reached"));
 }
 
 TEST(Command, EnvHasOneFactPerLine) {
