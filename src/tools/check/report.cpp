@@ -52,8 +52,8 @@ Json to_json(const CheckReport& report) {
 std::string to_text(const CheckReport& report) {
   const std::string name = styled(Style::kBold, report.spec.symbol);
   if (report.findings.empty() && report.verdict() != "clean") {
-    const std::string why = report.is_timed_out ? "The time limit was reached" : report.failure;
-    return fmt::format("{}: {}. {}{}\n", name, styled(Style::kYellow, "could not run"), why,
+    const std::string why = report.is_timed_out ? "the time limit was reached" : report.failure;
+    return fmt::format("{}: {}: {}{}\n", name, styled(Style::kYellow, "could not run"), why,
                        why.ends_with('.') ? "" : ".");
   }
   const std::string calls = fmt::format("{} calls with {} shapes in {:.1f} s", report.num_calls,

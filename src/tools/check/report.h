@@ -40,6 +40,7 @@ struct CheckFinding {
   size_t result = 0;                     // the result that `expected` is about
   std::vector<std::byte> expected = {};  // its correct bytes, in its layout; empty if not known
   size_t num_cases = 1;                  // that have this finding
+  bool is_undefined_behaviour = false;   // reported by that sanitizer
 };
 
 struct CheckReport {

@@ -276,8 +276,11 @@ class CppTest {
     if (is_kind("uninitialised-read") || is_kind("nondeterministic")) return compare_two_calls();
     if (is_kind("race"))
       line("// One thread alone sees no race: call it from several, under -fsanitize=thread.");
-    if (is_kind("oob-read"))
+    if (finding_.is_undefined_behaviour) {
+      line("// Set UBSAN_OPTIONS=halt_on_error=1: the sanitizer then ends the process.");
+    } else if (is_kind("oob-read")) {
       line("// Reads show only in a handler that is compiled with -fsanitize=address.");
+    }
     if (is_kind("leak")) line("// See /proc/self/fd and /proc/self/maps after many calls.");
     line("// Runs the call between guard bytes, and compares the arguments after it.");
     line("const farcall::FlagScope checks(farcall::Flag::kCheckForeignCalls, 1);");

@@ -13,6 +13,16 @@
 namespace farcall::tools {
 namespace {
 
+std::string counted(size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+// "2 arguments and 1 result"
+std::string operand_counts(const CheckSpec& spec) {
+  return fmt::format("{} and {}", counted(spec.arguments.size(), "argument"),
+                     counted(spec.results.size(), "result"));
+}
+
 std::pair<std::string, std::string> parts_around(std::string_view text, char separator,
                                                  std::string_view usage) {
   const size_t at = text.find(separator);
@@ -31,8 +41,7 @@ Operand& operand_named(std::string_view name, CheckSpec& spec) {
   auto& operands = is_argument ? spec.arguments : spec.results;
   const int64_t index = parse_integer(name.substr(3), name);
   if (index < 0 || static_cast<size_t>(index) >= operands.size()) {
-    throw Failure(kUsage, fmt::format("{}: there are {} arguments and {} results.", name,
-                                      spec.arguments.size(), spec.results.size()));
+    throw Failure(kUsage, fmt::format("{}: the call has {}.", name, operand_counts(spec)));
   }
   return operands[static_cast<size_t>(index)];
 }
@@ -113,11 +122,10 @@ void parse_layout(std::string_view text, CheckSpec& spec) {
     layout.major_to_minor.push_back(parse_integer(part, text));
   if (layout.major_to_minor.size() != operand.extents.size() ||
       !is_permutation(layout.major_to_minor)) {
-    throw Failure(
-        kUsage,
-        fmt::format(
-            "layout {}: {} has {} dimensions; write each of their numbers once, the slowest first.",
-            farcall::quoted(text), operand.to_string(), operand.extents.size()));
+    throw Failure(kUsage,
+                  fmt::format("layout {}: {} has rank {}; write the number of each dimension once, "
+                              "the slowest first.",
+                              farcall::quoted(text), operand.to_string(), operand.extents.size()));
   }
   operand.layout = layout;
 }
@@ -230,9 +238,8 @@ void verify(const CheckSpec& spec) {
   std::vector<size_t> arguments, results;
   for (const auto& [argument, result] : spec.aliases) {
     if (argument >= spec.arguments.size() || result >= spec.results.size()) {
-      throw Failure(kUsage,
-                    fmt::format("alias {}:{}: there are {} arguments and {} results.", argument,
-                                result, spec.arguments.size(), spec.results.size()));
+      throw Failure(kUsage, fmt::format("alias {}:{}: the call has {}; numbers begin at 0.",
+                                        argument, result, operand_counts(spec)));
     }
     const Operand& from = spec.arguments[argument];
     const Operand& to = spec.results[result];

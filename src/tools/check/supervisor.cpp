@@ -388,6 +388,7 @@ class Supervisor {
     } else if (crash.is_set && crash.sanitizer == sanitizer::Kind::kUndefined) {
       // The sanitizer does not tell whether an index is for a read or for a write.
       finding.kind = std::string_view(crash.what) == "out-of-bounds-index" ? "oob-read" : "crash";
+      finding.is_undefined_behaviour = true;
       finding.operand = crash.has_region ? crash.name.to_string() : "";
       finding.message = fmt::format("UndefinedBehaviorSanitizer: {}", crash.message);
     } else if (crash.is_set && crash.has_region) {

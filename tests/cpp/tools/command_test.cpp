@@ -42,6 +42,10 @@ TEST(Command, EndsWithTwoForWrongUse) {
       {"check", library + ":xla_norm", "--arg", "f32[N]", "--ret", "f32[M]", "--alias", "0:0"});
   EXPECT_EQ(alias.exit_code, 2);
   EXPECT_THAT(alias.output, HasSubstr("argument 0 is f32[N], result 0 is f32[M]"));
+  const auto no_argument = run_farcall(
+      {"check", library + ":xla_norm", "--arg", "f32[N]", "--ret", "f32[N]", "--alias", "3:0"});
+  EXPECT_EQ(no_argument.exit_code, 2);
+  EXPECT_THAT(no_argument.output, HasSubstr("alias 3:0: the call has 1 argument and 1 result;"));
 }
 
 TEST(Command, NamesTheHandlersThatThereAre) {
@@ -228,7 +232,7 @@ TEST(Command, EndsWithTheTimeLimit) {
   const auto result = run_farcall({"check", checked_library("planted_own") + ":hangs", "--timeout",
                                    "0.7", "--call-timeout", "20"});
   EXPECT_EQ(result.exit_code, 124) << result.output;
-  EXPECT_THAT(result.output, HasSubstr("The time limit was reached"));
+  EXPECT_THAT(result.output, HasSubstr("the time limit was reached"));
 }
 
 TEST(Command, EnvHasOneFactPerLine) {
