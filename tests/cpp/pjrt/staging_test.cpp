@@ -103,6 +103,7 @@ TEST_F(Staging, OperandsAreCopiedToTheHostAndResultsBack) {
 TEST_F(Staging, NothingIsCopiedBackAfterAnError) {
   plan.fails = true;
   ASSERT_NE(call(), nullptr);
+  EXPECT_EQ(plan.error, "");  // it is the handler's
   EXPECT_THAT(y_, ::testing::ElementsAre(0, 0, 0));
 }
 
