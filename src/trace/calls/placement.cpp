@@ -77,10 +77,14 @@ std::string names_of(std::vector<const Device*> devices) {
   return text;
 }
 
-bool are_same(std::vector<const Device*> a, std::vector<const Device*> b) {
-  std::ranges::sort(a);
-  std::ranges::sort(b);
-  return a == b;
+bool are_on_same_devices(const Array& a, const Array& b) {
+  const NamedSharding *of_a = sharding_of(a), *of_b = sharding_of(b);
+  if (!of_a && !of_b) return &device_of(a) == &device_of(b);
+  if (of_a && of_b && of_a->mesh == of_b->mesh) return true;
+  std::vector<const Device*> devices = devices_of(a), others = devices_of(b);
+  std::ranges::sort(devices);
+  std::ranges::sort(others);
+  return devices == others;
 }
 
 }  // namespace
@@ -153,25 +157,21 @@ Array spread_result(const Array& array, PlacementPtr placement) {
 CallPlace place_of_call(std::string_view where, std::span<const Array> inputs,
                         const Device* wanted) {
   if (wanted) return {wanted, has_other_devices()};
-  std::vector<const Device*> committed;
-  size_t first = 0;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!is_committed(inputs[i])) continue;
-    const std::vector<const Device*> devices = devices_of(inputs[i]);
-    if (committed.empty()) {
-      committed = devices;
-      first = i;
-    } else if (!are_same(committed, devices)) {
-      throw Error(
-          ErrorCode::kInvalidArgument,
-          fmt::format("{}: the arrays are committed to different devices: operand {} to {}, "
-                      "operand {} to {}. Move one with device_put",
-                      where, first, names_of(committed), i, names_of(devices)));
-    }
+  const auto found = std::ranges::find_if(inputs, is_committed);
+  if (found == inputs.end()) return {&default_device(), false};
+  const Array& first = *found;
+  for (const Array& other : std::span(found, inputs.end())) {
+    if (!is_committed(other) || are_on_same_devices(first, other)) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: the arrays are committed to different devices: operand {} to {}, "
+                            "operand {} to {}. Move one with device_put",
+                            where, &first - inputs.data(), names_of(devices_of(first)),
+                            &other - inputs.data(), names_of(devices_of(other))));
   }
-  if (committed.empty()) return {&default_device(), false};
+  const NamedSharding* sharding = sharding_of(first);
+  if (!sharding) return {&device_of(first), true};
   // An array that is sharded over several processes has devices in each of them.
-  return {*std::ranges::find_if(committed, &Device::is_addressable), true};
+  return {*std::ranges::find_if(sharding->mesh.devices(), &Device::is_addressable), true};
 }
 
 void block_until_ready(const Array& array) {

@@ -242,7 +242,7 @@ def addresses(x: Any) -> list[int]:
 @pytest.mark.parametrize("names_shardings", [False, True])
 def test_donated_arrays_over_a_mesh_are_used(spec: Any, names_shardings: bool) -> None:
     sharding = NamedSharding(MESH, spec)
-    shardings = {"in_shardings": sharding, "out_shardings": (sharding, None)}
+    shardings: dict[str, Any] = {"in_shardings": sharding, "out_shardings": (sharding, None)}
     donating = fc.jit(
         lambda a, b: (a + b, b.sum()), donate_argnums=0, **shardings if names_shardings else {}
     )
@@ -272,7 +272,7 @@ def test_donated_arrays_of_a_shard_map_are_used(spec: Any) -> None:
         return lax.pmean(w, "x") + lax.ppermute(w, "x", ring) * g.sum() + w, total
 
     rows = NamedSharding(MESH, P("x"))
-    step = fc.shard_map(
+    step: Any = fc.shard_map(
         body, mesh=MESH, in_specs=(spec, P("x")), out_specs=(spec, P()), check_vma=False
     )
     donating, keeping = fc.jit(step, donate_argnums=0), fc.jit(step)
