@@ -1,5 +1,9 @@
 #include "bound_function.h"
 
+#include <iterator>
+#include <optional>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
@@ -39,7 +43,7 @@ size_t index_of_word(nb::handle object, ArgumentPlace place,
 }
 
 Array Argument<Array>::from(nb::handle object, ArgumentPlace place) {
-  Array array = to_array(object, place_of(place));
+  Array array = argument(object, place.function, place.name);
   if (array.type().is_token()) {
     throw TypeError(fmt::format("{} must be an array or a number, got a token", place_of(place)));
   }
@@ -109,13 +113,41 @@ void check_precision(nb::handle precision) {
 
 DType Argument<DType>::from(nb::handle object, ArgumentPlace) { return to_dtype(object); }
 
-numpy::Axes Argument<numpy::Axes>::from(nb::handle object, ArgumentPlace place) {
-  if (object.is_none()) return std::nullopt;
+namespace {
+
+// A small Python int, which needs no text for an error; nothing for other objects.
+std::optional<int64_t> small_int(PyObject* object) {
+  if (!PyLong_CheckExact(object)) return std::nullopt;
+  int overflow = 0;
+  const int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  return overflow == 0 ? std::optional(value) : std::nullopt;
+}
+
+std::vector<int64_t> sizes_of(nb::handle object, ArgumentPlace place) {
+  if (const auto one = small_int(object.ptr())) return {*one};
+  constexpr Py_ssize_t kFew = 64;
+  const Py_ssize_t count = PyTuple_CheckExact(object.ptr()) ? PyTuple_GET_SIZE(object.ptr()) : -1;
+  if (count >= 0 && count <= kFew) {
+    std::vector<int64_t> all;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      const auto size = small_int(PyTuple_GET_ITEM(object.ptr(), i));
+      if (!size) break;
+      all.push_back(*size);
+    }
+    if (std::ssize(all) == count) return all;
+  }
   return to_sizes(object, fmt::format("{}: {}", place.function, place.name));
 }
 
+}  // namespace
+
+numpy::Axes Argument<numpy::Axes>::from(nb::handle object, ArgumentPlace place) {
+  if (object.is_none()) return std::nullopt;
+  return sizes_of(object, place);
+}
+
 std::vector<int64_t> Argument<std::vector<int64_t>>::from(nb::handle object, ArgumentPlace place) {
-  return to_sizes(object, fmt::format("{}: {}", place.function, place.name));
+  return sizes_of(object, place);
 }
 
 std::vector<Array> Argument<std::vector<Array>>::from(nb::handle object, ArgumentPlace place) {
