@@ -201,6 +201,36 @@ def test_large_results_bypass_the_caches() -> None:
     assert_same(lambda x, y: (x * y + x - 2 * y, fnp.maximum(x, y) * 0.5), x, y, at_least=4)
 
 
+@pytest.mark.parametrize(("dtype", "other"), [("float32", "uint32"), ("float64", "int64")])
+def test_bits_are_read_as_another_dtype(dtype: str, other: str) -> None:
+    one = np.ones(1, dtype).view(other)[0]
+
+    def f(x: Any, n: Any) -> Any:
+        y = lax.bitcast_convert_type(n >> np.asarray(9, other) | one, dtype)
+        m = lax.bitcast_convert_type(x * y, other)
+        return y - 1, x + fnp.log(fnp.abs(y)), m ^ n, lax.bitcast_convert_type(m & ~one, dtype) * x
+
+    assert_same(f, data(1001, dtype), data(1001, other, 1), at_least=5)
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_bits_of_halves_are_read_as_the_other_half(dtype: str) -> None:
+    (other,) = set(HALVES) - {dtype}
+
+    def f(x: Any) -> Any:
+        y = lax.bitcast_convert_type(x, other)
+        z = lax.bitcast_convert_type(x * x + x, other)
+        return x * 2 + 1, y * 2 + 1, z * 2 + z
+
+    x = data(1001, dtype)
+    coded, plain, _ = both(f, x)
+    y, z = (lax.bitcast_convert_type(each, other) for each in (x, x * x + x))
+    want = (x * 2 + 1, y * 2 + 1, z * 2 + z)
+    for result in (coded, plain):
+        for got, expected in zip(bits(result), bits(want), strict=True):
+            np.testing.assert_array_equal(got, expected)
+
+
 def test_scalars_and_columns_are_repeated() -> None:
     def f(x: Any, s: Any, column: Any) -> Any:
         return x * s + column - s * s, (x - column) / (s + 1)

@@ -167,8 +167,7 @@ void TileLowering::body(Arg index, Arg mask_arg, int copies) {
 Arg TileLowering::run(const TileOperation& operation, std::span<const Arg> inputs) {
   switch (operation.kind) {
     case TileOperation::Kind::kConvert:
-      return converted(inputs[0], run_.values[operation.inputs[0]].dtype,
-                       run_.values[operation.output].dtype);
+      return converted(inputs[0], operation.from, run_.values[operation.output].dtype);
     case TileOperation::Kind::kRound:
       return rounded(inputs[0], operation.rounded);
     default:

@@ -29,12 +29,12 @@ struct TileValue {
 struct TileOperation {
   enum class Kind : uint8_t {
     kElementwise,
-    kConvert,  // to the dtype of the output
+    kConvert,  // from `from` to the dtype of the output
     kRound,    // float32 to the nearest value of `rounded`
   };
   Kind kind = Kind::kElementwise;
   Operation operation{};  // on float32 for float16 and bfloat16
-  DType rounded = DType::kInvalid;
+  DType from = DType::kInvalid, rounded = DType::kInvalid;
   std::vector<uint32_t> inputs;
   uint32_t output = 0;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <span>
 #include <utility>
 
 namespace farcall::native {
@@ -64,21 +65,32 @@ class CodedRuns {
       made.kind = draft.rounded == DType::kInvalid ? jit::TileOperation::Kind::kConvert
                                                    : jit::TileOperation::Kind::kRound;
       made.rounded = draft.rounded;
+      const bool is_bool = dtype_of(source_of(draft.inputs[0])) == DType::kBool;
+      made.from = is_bool ? DType::kBool : draft.reads[0];
       return made;
     }
     made.operation = {.name = draft.equation->primitive->name,
                       .params = draft.equation->params.get(),
-                      .dtype = jit::register_dtype(dtype_of(source_of(draft.inputs[0]))),
+                      .dtype = jit::register_dtype(draft.reads[0]),
                       .result = jit::register_dtype(dtype_of(draft.output)),
                       .extra = draft.extra,
                       .is_for_rare = true};
-    const bool is_of_dtype = std::ranges::all_of(draft.inputs, [&](size_t input) {
-      return steps_.registers[input].dtype == made.operation.result;
-    });
-    if (is_of_dtype && made.operation.dtype == made.operation.result) {
-      made.operation.loop = draft.loop;
-    }
+    const auto reads = std::span(draft.reads).first(draft.inputs.size());
+    const bool is_of_dtype =
+        std::ranges::all_of(reads, [&](DType dtype) { return dtype == made.operation.result; });
+    if (is_of_dtype) made.operation.loop = draft.loop;
     return made;
+  }
+
+  // Whether a vector register with elements of `dtype` can be read as the other dtype.
+  bool reads_bits(DType as, DType dtype) const {
+    const auto is_plain = [](DType each) {
+      return each != DType::kBool && each == jit::register_dtype(each);
+    };
+    if (as == dtype) return true;
+    // A loop on bools computes in bytes.
+    if (dtype == DType::kBool) return as == DType::kUInt8;
+    return is_plain(as) && is_plain(dtype) && byte_width(as) == byte_width(dtype);
   }
 
   bool is_coded(size_t index) const {
@@ -87,6 +99,9 @@ class CodedRuns {
     if (!is_operation || draft.phase != TilePhase::kPerTile || draft.inputs.empty() ||
         steps_.registers[draft.output].extent != Extent::kFull) {
       return false;
+    }
+    for (size_t i = 0; i < draft.inputs.size(); ++i) {
+      if (!reads_bits(draft.reads[i], dtype_of(source_of(draft.inputs[i])))) return false;
     }
     CodedRun alone;
     add(alone, index);

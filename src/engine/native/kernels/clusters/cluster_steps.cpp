@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <farcall/core/error.h>
@@ -90,31 +91,35 @@ class Steps {
     return found->second;
   }
 
-  size_t converted(size_t from, const Conversion& conversion, DType to) {
+  // `as`: the dtype that the register is read as.
+  size_t converted(size_t from, DType as, DType to) {
+    const Conversion conversion = make_conversion(as, to);
     if (conversion.is_copy()) return from;
-    const auto [found, is_new] = converted_.try_emplace({from, to}, 0);
+    const auto [found, is_new] = converted_.try_emplace({from, as, to}, 0);
     if (!is_new) return found->second;
     size_t made;
     if (made_.registers[from].home == Register::Home::kConstant) {
       alignas(16) std::byte element[kMaxComputeWidth];
       conversion.run(made_.constants.element(made_.registers[from].index).data(), element, 1);
       made = add_constant(element, to);
-    } else if (const auto stored = stored_.find(from);
-               stored != stored_.end() && stored->second.wide_dtype == to) {
+    } else if (const auto stored = stored_.find(from); stored != stored_.end() &&
+                                                       stored->second.wide_dtype == to &&
+                                                       stored->second.dtype == as) {
       // Rounds the wide value where it was computed, instead of storing and loading it.
-      Draft draft = conversion_step(stored->second.wide, rounding_to(stored->second.dtype));
-      draft.rounded = stored->second.dtype;
+      Draft draft = conversion_step(stored->second.wide, rounding_to(as), to);
+      draft.rounded = as;
       made = add_step(std::move(draft), made_.registers[from].extent, to);
     } else {
-      made = add_step(conversion_step(from, conversion), made_.registers[from].extent, to);
+      made = add_step(conversion_step(from, conversion, as), made_.registers[from].extent, to);
     }
-    return converted_[{from, to}] = made;
+    return converted_[{from, as, to}] = made;
   }
 
-  Draft conversion_step(size_t from, const Conversion& conversion) {
+  Draft conversion_step(size_t from, const Conversion& conversion, DType as) {
     made_.plan.conversions.push_back(conversion);
     return {.kind = Kind::kConvert,
             .inputs = {from},
+            .reads = {as},
             .index = static_cast<uint32_t>(made_.plan.conversions.size() - 1)};
   }
 
@@ -156,7 +161,7 @@ class Steps {
       result = inputs[0];
     } else if (role == Role::kReduction) {
       const DType dtype = reduced_dtype(equation), from = body_.type_of(equation.inputs[0]).dtype();
-      const size_t reduced = converted(inputs[0], make_conversion(from, dtype), dtype);
+      const size_t reduced = converted(inputs[0], from, dtype);
       made_.reductions.push_back(
           {equation.primitive->name, dtype, body_.variable_types[output].dtype()});
       const Draft draft = {.kind = Kind::kReduce,
@@ -172,8 +177,7 @@ class Steps {
   void add_column_reduction(const Equation& equation) {
     FARCALL_ASSERT(std::ranges::count(body_.outputs, Atom::variable(equation.outputs[0])) == 1);
     const DType from = body_.type_of(equation.inputs[0]).dtype(), dtype = compute_dtype(from);
-    const size_t found =
-        converted(found_[equation.inputs[0].index], make_conversion(from, dtype), dtype);
+    const size_t found = converted(found_[equation.inputs[0].index], from, dtype);
     reduced_ = {
         .rows = repeated(found, Extent::kFull), .dtype = dtype, .result = equation.outputs[0]};
     const DType to = body_.variable_types[equation.outputs[0]].dtype();
@@ -223,13 +227,18 @@ class Steps {
         find_elementwise(equation.primitive->name)(types, {&type, 1}, equation.params.get());
     if (spec.conversion) {
       const size_t from = repeated(inputs[0], extent);
-      return add_step(conversion_step(from, *spec.conversion), extent, type.dtype());
+      return add_step(conversion_step(from, *spec.conversion, types[0].dtype()), extent,
+                      type.dtype());
     }
+    std::array<DType, kMaxElementwiseInputs> reads{};
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const Conversion load = make_conversion(types[i].dtype(), spec.loads[i]);
-      inputs[i] = repeated(converted(inputs[i], load, spec.loads[i]), extent);
+      const DType dtype = types[i].dtype();
+      // Loads that change no bits, to a sign or to bytes, keep the dtype of the equation.
+      reads[i] = make_conversion(dtype, spec.loads[i]).is_copy() ? dtype : spec.loads[i];
+      inputs[i] = repeated(converted(inputs[i], dtype, spec.loads[i]), extent);
     }
     Draft draft = {.inputs = std::move(inputs),
+                   .reads = reads,
                    .equation = &equation,
                    .is_logical = type.dtype() == DType::kBool,
                    .loop = spec.loop.loop,
@@ -240,7 +249,8 @@ class Steps {
       made_.registers[made].dtype = type.dtype();
       return made;
     }
-    const size_t result = add_step(conversion_step(made, store), extent, type.dtype());
+    const size_t result =
+        add_step(conversion_step(made, store, spec.loop.result), extent, type.dtype());
     if (is_narrow_float(type.dtype())) stored_[result] = {made, spec.loop.result, type.dtype()};
     return result;
   }
@@ -280,7 +290,7 @@ class Steps {
       source.index = made_.registers[to].index;
     } else if (held == extent || source.home == Register::Home::kConstant) {
       const DType dtype = body_.variable_types[variable].dtype();
-      add_step_to(conversion_step(from, make_conversion(dtype, dtype)), to);
+      add_step_to(conversion_step(from, make_conversion(dtype, dtype), dtype), to);
     } else {
       add_step_to({.kind = repetition(held), .inputs = {from}}, to);
     }
@@ -297,7 +307,7 @@ class Steps {
       rows.index = made_.registers[to].index;
     } else {
       const Conversion copy = make_conversion(reduced_.dtype, reduced_.dtype);
-      add_step_to(conversion_step(reduced_.rows, copy), to);
+      add_step_to(conversion_step(reduced_.rows, copy, reduced_.dtype), to);
     }
   }
 
@@ -314,7 +324,7 @@ class Steps {
   std::vector<size_t> found_;  // register, by variable
   std::map<uint32_t, uint32_t> input_number_;
   std::map<std::pair<uint32_t, Extent>, size_t> from_outside_;
-  std::map<std::pair<size_t, DType>, size_t> converted_;
+  std::map<std::tuple<size_t, DType, DType>, size_t> converted_;  // by register, from and to
   std::map<std::pair<size_t, Extent>, size_t> repeated_;
   // For each register of narrow floats: the wide value that was rounded.
   struct Stored {

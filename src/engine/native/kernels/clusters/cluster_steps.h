@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -82,6 +83,8 @@ struct TileDraft {
   TileStep::Kind kind = TileStep::Kind::kLoop;
   std::vector<size_t> inputs;
   size_t output = 0;
+  // As what the inputs are read, which is not their registers' dtype after a bitcast.
+  std::array<DType, kMaxElementwiseInputs> reads{};
   const Equation* equation = nullptr;  // of a loop
   bool is_logical = false;             // a loop whose result is a bool, which may be a byte
   Loop loop = nullptr;
