@@ -2,8 +2,8 @@
 """Compile time of farcall's headers against XLA's: each alone, with one handler, with eight.
 
 Three headers of farcall: farcall/ffi.h; xla/ffi/api/ffi.h, which includes the standard headers that
-XLA's brings along; and the same with FARCALL_XLA_LEAN, without those. "standard" is the time of those
-standard headers alone.
+XLA's brings along; and the same with FARCALL_XLA_LEAN, without those. "standard" is the time of
+those standard headers alone.
 
   benchmarks/compile_time.py --xla <folder with xla/ffi/api/ffi.h> [--compiler g++] [--repeat 7]
 
