@@ -210,7 +210,9 @@ def test_bits_are_read_as_another_dtype(dtype: str, other: str) -> None:
         m = lax.bitcast_convert_type(x * y, other)
         return y - 1, x + fnp.log(fnp.abs(y)), m ^ n, lax.bitcast_convert_type(m & ~one, dtype) * x
 
-    assert_same(f, data(1001, dtype), data(1001, other, 1), at_least=5)
+    # No NaN: its bits are the processor's choice.
+    x = fnp.asarray(np.random.default_rng(0).normal(size=1001).astype(dtype))
+    assert_same(f, x, data(1001, other, 1), at_least=5)
 
 
 @pytest.mark.parametrize("dtype", HALVES)
