@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from farcall import _core, tree
-
-_control_flow = _core.control_flow
-_np = _core.numpy
+from farcall import tree
+from farcall._core import control_flow as _control_flow
+from farcall._core import numpy as _np
 
 
 class Groups:
