@@ -270,21 +270,21 @@ class ClusterKernel {
   }
 
  private:
-  // The operations on elements after which code is made. One takes about 0.2 ns; making the code
-  // takes some tenths of a millisecond.
-  static constexpr int64_t kWorth = int64_t{1} << 20;
+  // The elements after which code is made. An operation takes about 0.2 ns for each of them; making
+  // its code takes about 30 us.
+  static constexpr int64_t kWorth = int64_t{1} << 17;
 
   // Counts are lost if threads run at the same time, which only makes the code later.
   const ClusterPlan& count_run() const {
-    const int64_t work = work_.load(std::memory_order_relaxed) +
-                         plain_->rows * plain_->columns * plain_->num_operations;
-    work_.store(work, std::memory_order_relaxed);
-    return work < kWorth && !jit::makes_code_at_once() ? *plain_ : make_best();
+    const int64_t count =
+        num_elements_.load(std::memory_order_relaxed) + plain_->rows * plain_->columns;
+    num_elements_.store(count, std::memory_order_relaxed);
+    return count < kWorth && !jit::makes_code_at_once() ? *plain_ : make_best();
   }
 
   const ProgramPtr body_;
   const std::shared_ptr<const ClusterPlan> plain_;
-  mutable std::atomic<int64_t> work_{0};
+  mutable std::atomic<int64_t> num_elements_{0};
   mutable std::atomic<const ClusterPlan*> best_{nullptr};
   mutable std::mutex making_;
   mutable std::shared_ptr<const ClusterPlan> coded_;
