@@ -24,8 +24,9 @@ class CodedRuns {
     std::vector<size_t> open;
     for (size_t i = 0; i < steps_.drafts.size(); ++i) {
       if (steps_.drafts[i].is_left_out || is_repetition_[i]) continue;
-      if (!is_coded(i) || open.size() == kMostSteps) close(open);
-      if (is_coded(i)) open.push_back(i);
+      const bool has_code = is_coded(i);
+      if (!has_code || open.size() == kMostSteps) close(open);
+      if (has_code) open.push_back(i);
     }
     close(open);
     leave_out_repetitions();

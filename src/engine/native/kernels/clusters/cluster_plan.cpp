@@ -36,7 +36,7 @@ class TilePlanner {
   // Returns null if a reduction has no kernel.
   std::shared_ptr<const ClusterPlan> run() {
     choose_tiles();
-    for (Draft& draft : drafts_) draft.phase = phase_of(draft);
+    choose_phases();
     find_last_reads(steps_);
     return finished();
   }
@@ -50,7 +50,7 @@ class TilePlanner {
       plan_->tile_rows = 1;
       plan_->num_tiles = plan_->rows;
     }
-    for (Draft& draft : drafts_) draft.phase = phase_of(draft);
+    choose_phases();
     runs_ = find_coded_runs(steps_, plan_->tile_rows == 1);
     if (runs_.empty()) return nullptr;
     for (size_t i = 0; i < runs_.size(); ++i) {
@@ -168,6 +168,10 @@ class TilePlanner {
         plan_->parts > 1 ? 1 : std::clamp<int64_t>(tile / plan_->columns, 1, kMostRows);
     plan_->tile_rows = std::min(plan_->tile_rows, plan_->rows);
     reduction.rows_at_once = (plan_->tile_rows + 3) / 4 * 4;
+  }
+
+  void choose_phases() {
+    for (Draft& draft : drafts_) draft.phase = phase_of(draft);
   }
 
   Phase phase_of(Draft& draft) {
