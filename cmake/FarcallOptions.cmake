@@ -9,6 +9,11 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
+# Clang notes the times of headers in a precompiled header, so one from a compiler cache would be out of date.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  set(CMAKE_CXX_FLAGS "${CMAKE_CXX_FLAGS} -Xclang -fno-pch-timestamp")
+endif()
+
 add_library(farcall_options INTERFACE)
 target_compile_features(farcall_options INTERFACE cxx_std_20)
 target_compile_options(farcall_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers)

@@ -17,7 +17,7 @@ debian_test=(gfortran libbenchmark-dev libgmock-dev libgtest-dev libopenmpi-dev 
 debian_torch=(python3-torch) # 0.6 GB; from PyPI it would be more than 2 GB
 debian_docs=(doxygen)
 debian_sanitizers=(clang libclang-rt-dev)
-debian_dev=(clang-tidy shellcheck)
+debian_dev=(ccache clang-tidy shellcheck)
 
 die() {
   printf '%s: %s\n' "$(basename "$0")" "$*" >&2
