@@ -96,11 +96,11 @@ std::vector<Result> run_jobs(const std::vector<CheckSpec>& specs, const CheckArg
 void get_sanitizer_for(const std::string& library) {
   if (!std::filesystem::is_regular_file(library) || library.ends_with(".toml")) return;
   const tools::ElfFile file = tools::read_elf(library);
-  const std::vector<std::string> missing = tools::missing_sanitizers(file);
+  const std::vector<std::string> missing = tools::sanitizer::missing_for(file);
   if (missing.empty()) return;
   if (!std::ranges::all_of(missing, tools::sanitizer::can_preload)) {
     throw Failure(tools::kCouldNotRun,
-                  fmt::format("{}: {}.", library, tools::sanitizer_problem(file)));
+                  fmt::format("{}: {}.", library, tools::sanitizer::problem_of(file)));
   }
   throw Failure(tools::kCouldNotRun, fmt::format("{}: it was built with -fsanitize={}, and {}.",
                                                  library, fmt::join(missing, ","),

@@ -22,6 +22,7 @@
 #include "tools/check/data.h"
 #include "tools/failure.h"
 #include "tools/operand.h"
+#include "tools/state_types.h"
 
 namespace farcall::runner {
 namespace {
@@ -41,6 +42,7 @@ void register_handler(const std::string& name, const std::string& target) {
   const std::string symbol = name.substr(colon + 1);
   if (path.find('/') == std::string::npos) path = "./" + path;
   const Library library = load_library(path);
+  tools::adopt_state_types();
   HandlerBundle bundle{.execute = library.handler(symbol)};
   const auto stage = [&](const char* suffix) {
     return reinterpret_cast<FARCALL_FFI_Handler*>(library.find_symbol(symbol + suffix));

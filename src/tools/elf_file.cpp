@@ -14,7 +14,6 @@
 
 #include <fmt/format.h>
 
-#include "tools/check/sanitizer.h"
 #include "tools/failure.h"
 
 namespace farcall::tools {
@@ -173,14 +172,6 @@ class Reader {
 };
 
 // Whether this command has the sanitizer too.
-bool is_in_process([[maybe_unused]] const std::string& name) {
-#ifdef FARCALL_HAS_SANITIZER
-  return true;
-#else
-  return sanitizer::is_loaded(name);
-#endif
-}
-
 const ElfSymbol* find_symbol(const ElfFile& file, uint64_t address, bool is_function) {
   const auto found = std::ranges::find_if(file.symbols, [&](const ElfSymbol& symbol) {
     return symbol.is_function == is_function && address >= symbol.address &&
@@ -192,32 +183,6 @@ const ElfSymbol* find_symbol(const ElfFile& file, uint64_t address, bool is_func
 }  // namespace
 
 ElfFile read_elf(const std::string& path) { return Reader(path).read(); }
-
-std::string sanitizer_problem(const ElfFile& file) {
-  if (file.sanitizer.empty() || is_in_process(file.sanitizer)) return "";
-  if (file.sanitizer == "memory") {
-    return "it was built with -fsanitize=memory, which works only in programs that are built with "
-           "it "
-           "as a whole. Build the handler without; uninitialised reads are found by filling memory "
-           "in several ways";
-  }
-  if (file.sanitizer == "undefined") {
-    return "it was built with Clang's -fsanitize=undefined, whose runtime has to be in the "
-           "program. Build it without, or with GCC; or use farcall check, which loads the runtime";
-  }
-  return fmt::format(
-      "it was built with -fsanitize={0}, which takes over memory and signals as this command does. "
-      "Build it without; or load it in a program of yours, with the sanitizer's runtime first: "
-      "LD_PRELOAD=$(c++ -print-file-name=lib{1}san.so) python my_test.py",
-      file.sanitizer, file.sanitizer[0]);
-}
-
-std::vector<std::string> missing_sanitizers(const ElfFile& file) {
-  std::vector<std::string> missing;
-  if (!file.sanitizer.empty() && !is_in_process(file.sanitizer)) missing.push_back(file.sanitizer);
-  if (file.loads_ubsan && !is_in_process("undefined")) missing.emplace_back("undefined");
-  return missing;
-}
 
 const ElfSymbol* symbol_at(const ElfFile& file, uint64_t address) {
   return find_symbol(file, address, /*is_function=*/true);

@@ -33,12 +33,6 @@ struct ElfFile {
 // Raises Failure(kCouldNotRun) with the reason: no such file, not ELF, truncated, another machine.
 ElfFile read_elf(const std::string& path);
 
-// Why a library with a sanitizer cannot be called by this command, and what to do; empty without
-// one.
-std::string sanitizer_problem(const ElfFile& file);
-// The sanitizers whose runtimes this process would need from its start to report for this library.
-std::vector<std::string> missing_sanitizers(const ElfFile& file);
-
 // The function or variable that contains this address; null if there is none.
 const ElfSymbol* symbol_at(const ElfFile& file, uint64_t address);
 const ElfSymbol* variable_at(const ElfFile& file, uint64_t address);

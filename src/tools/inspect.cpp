@@ -17,6 +17,7 @@
 #include <farcall/handler/detail/describe.h>
 
 #include "ffi/internal/metadata.h"
+#include "tools/check/sanitizer.h"
 #include "tools/child.h"
 #include "tools/elf_file.h"
 #include "tools/failure.h"
@@ -278,7 +279,7 @@ Json inspect(const std::string& target, const InspectOptions& options) {
     load = [&] { return module_candidates(target, options.filter); };
   } else {
     const ElfFile file = read_elf(target);
-    if (const std::string problem = sanitizer_problem(file); !problem.empty()) {
+    if (const std::string problem = sanitizer::problem_of(file); !problem.empty()) {
       throw Failure(kCouldNotRun, fmt::format("{}: {}.", target, problem));
     }
     report["machine"] = file.machine;

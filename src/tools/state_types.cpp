@@ -22,12 +22,7 @@ constexpr std::string_view kId = "::id";
 std::atomic<bool> g_has_adopted_types{false};
 
 void keep(void*) {}
-
-// "mine::Counter", of the variable mine::Counter::id.
-std::string type_of(const ElfSymbol& variable) {
-  const std::string name = demangled(variable.name);
-  return name.ends_with(kId) ? name.substr(0, name.size() - kId.size()) : name;
-}
+constexpr FARCALL_FFI_TypeInfo kKept = {sizeof(kKept), nullptr, keep};
 
 void adopt(FARCALL_FFI_TypeId* type_id) {
   Dl_info info;
@@ -42,7 +37,7 @@ void adopt(FARCALL_FFI_TypeId* type_id) {
       // A library that is deleted after it was loaded.
     }
   }
-  runtime::register_type(fmt::format("{} #{}", name, fmt::ptr(type_id)), type_id, keep);
+  register_ffi_type(fmt::format("{} #{}", name, fmt::ptr(type_id)), type_id, &kKept);
   g_has_adopted_types = true;
 }
 
@@ -58,12 +53,24 @@ void adopt_types_of(const ElfFile& file) {
                                                       dlclose);
   link_map* map = nullptr;
   if (!library || dlinfo(library.get(), RTLD_DI_LINKMAP, &map) != 0) return;
-  for (const ElfSymbol& symbol : file.symbols) {
-    if (symbol.is_function || symbol.size != sizeof(FARCALL_FFI_TypeId)) continue;
-    if (!demangled(symbol.name).ends_with(kId)) continue;
+  for (const ElfSymbol& symbol : state_type_ids(file)) {
     auto* type_id = reinterpret_cast<FARCALL_FFI_TypeId*>(map->l_addr + symbol.address);
     if (type_id->type_id == 0) adopt(type_id);
   }
+}
+
+std::vector<ElfSymbol> state_type_ids(const ElfFile& file) {
+  std::vector<ElfSymbol> ids;
+  for (const ElfSymbol& symbol : file.symbols) {
+    if (symbol.is_function || symbol.size != sizeof(FARCALL_FFI_TypeId)) continue;
+    if (demangled(symbol.name).ends_with(kId)) ids.push_back(symbol);
+  }
+  return ids;
+}
+
+std::string type_of(const ElfSymbol& variable) {
+  const std::string name = demangled(variable.name);
+  return name.ends_with(kId) ? name.substr(0, name.size() - kId.size()) : name;
 }
 
 std::string state_type_name(int64_t type_id) {

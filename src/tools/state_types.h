@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tools/elf_file.h"
 
@@ -17,6 +18,10 @@ bool has_adopted_types();
 // Gives an id to all types that the symbols of a loaded library show, for inspect: it may mistake
 // another variable named `id` for the id of a type.
 void adopt_types_of(const ElfFile& file);
+// The variables that are ids of types of state, by the same rule.
+std::vector<ElfSymbol> state_type_ids(const ElfFile& file);
+// The name of the type, such as "mine::Counter", whose id such a variable is.
+std::string type_of(const ElfSymbol& variable);
 
 // The C++ name of a registered type, or the name that it was registered by.
 std::string state_type_name(int64_t type_id);

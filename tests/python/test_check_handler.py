@@ -76,6 +76,15 @@ def test_check_handler_tells_what_type_an_argument_must_have() -> None:
         check_handler(f"{build(WRONG)}:leaks", reference=print)  # type: ignore[arg-type]
 
 
+def output_of_tests(tests: str, folder: Path) -> str:
+    source, program = folder / "tests.cpp", folder / "tests"
+    source.write_text(tests)
+    compiled = ["c++", "-std=c++20", source, "-o", program, "-I", fc.ffi.include_dir()]
+    libraries = ["-lgtest", "-lgtest_main", "-lpthread", *linker_flags()]
+    subprocess.run([*compiled, *libraries], check=True)
+    return subprocess.run([program], capture_output=True, text=True, check=False).stdout
+
+
 def test_the_cpp_tests_of_findings_fail(tmp_path: Path) -> None:
     wrong = build(WRONG)
     calls = {
@@ -100,12 +109,7 @@ def test_the_cpp_tests_of_findings_fail(tmp_path: Path) -> None:
     for name, options in calls.items():
         report = json.loads(run("check", f"{wrong}:{name}", "--json", *options).stdout)
         tests += report["findings"][0]["cpp_test"]
-    source, program = tmp_path / "tests.cpp", tmp_path / "tests"
-    source.write_text(tests)
-    compiled = ["c++", "-std=c++20", source, "-o", program, "-I", fc.ffi.include_dir()]
-    libraries = ["-lgtest", "-lgtest_main", "-lpthread", *linker_flags()]
-    subprocess.run([*compiled, *libraries], check=True)
-    shown = subprocess.run([program], capture_output=True, text=True, check=False).stdout
+    shown = output_of_tests(tests, tmp_path)
     failed = {
         line.split()[3]
         for line in shown.splitlines()
@@ -391,25 +395,46 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(count, Run, ffi::Ffi::Bind().Ctx<ffi::State<mine::
 """
 
 
+def library_of_state(source: str, include: str, folder: Path) -> Path:
+    file, library = folder / "state.cpp", folder / "state.so"
+    file.write_text(source)
+    flags = ["-std=c++17", "-w", "-fPIC", "-shared", "-I", include]
+    subprocess.run(["c++", *flags, file, "-o", library], check=True)
+    return library
+
+
 @pytest.mark.parametrize("header", ["farcall", "xla"])
 def test_state_whose_type_a_python_module_registers_needs_no_module(
     header: str, tmp_path: Path
 ) -> None:
-    source, library = tmp_path / "state.cpp", tmp_path / "state.so"
-    source.write_text(STATE_OF_XLA)
     include = fc.ffi.include_dir() if header == "farcall" else jax.ffi.include_dir()
-    flags = ["-std=c++17", "-w", "-fPIC", "-shared", "-I", include]
-    subprocess.run(["c++", *flags, source, "-o", library], check=True)
+    library = library_of_state(STATE_OF_XLA, include, tmp_path)
     call = [f"{library}:count", "--arg", "f32[N]", "--ret", "f32[N]"]
     report = json.loads(run("check", *call, "--json").stdout)
     assert report["verdict"] == "clean", report
     assert run("bench", *call, "--size", "N=8", "--no-limits").returncode == 0
+    shown = run("run", f"{library}:count", "--arg", "f32[2]=1,2", "--ret", "f32[2]")
+    assert shown.stdout == "f32[2] = [1.0, 2.0]\n", shown.stderr
     (first,) = [
         handler
         for handler in json.loads(run("inspect", str(library), "--json").stdout)["handlers"]
         if handler["symbol"] == "count_instantiate"
     ]
     assert first["state_type"] == "mine::Counter"
+
+
+def test_the_cpp_test_of_a_finding_registers_the_type_of_the_state(tmp_path: Path) -> None:
+    wrong = STATE_OF_XLA.replace(
+        "return ffi::Error::Success",
+        "y->typed_data()[x.element_count()] = 1; return ffi::Error::Success",
+    )
+    library = library_of_state(wrong, fc.ffi.include_dir(), tmp_path)
+    call = [f"{library}:count", "--arg", "f32[N]", "--ret", "f32[N]"]
+    (finding, *_) = json.loads(run("check", *call, "--json").stdout)["findings"]
+    assert finding["kind"] == "oob-write"
+    shown = output_of_tests(finding["cpp_test"], tmp_path)
+    assert "1 FAILED TEST" in shown
+    assert "wrote past the end" in shown, shown
 
 
 def test_a_library_with_the_memory_sanitizer_is_refused(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <farcall/abi.h>
+#include <farcall/core/export.h>
 
 namespace farcall::runtime {
 
@@ -26,7 +27,7 @@ TypeRecord find_type(int64_t id);
 
 // For tools that call handlers without what registers their types of state: `adopt` is called with
 // the id, 0, of such a type, and registers it. Without it, the call is an error.
-void adopt_unregistered_types(void (*adopt)(FARCALL_FFI_TypeId* type_id));
+FARCALL_API void adopt_unregistered_types(void (*adopt)(FARCALL_FFI_TypeId* type_id));
 bool adopts_unregistered_types();
 // Calls `adopt` if there is one and the type has no id.
 void adopt_if_unregistered(FARCALL_FFI_TypeId* type_id);

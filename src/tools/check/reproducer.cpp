@@ -13,6 +13,7 @@
 #include "tools/check/call.h"
 #include "tools/check/report.h"
 #include "tools/python.h"
+#include "tools/state_types.h"
 
 namespace farcall::tools {
 namespace {
@@ -189,6 +190,7 @@ class CppTest {
     text_ += fmt::format("TEST({}, {}) {{\n", spec_.symbol, test_name(finding_));
     line("// {}", finding_.message);
     line("const auto library = farcall::load_library(\"{}\");", absolute(spec_.library));
+    register_state_types();
     line("farcall::register_ffi_target(\"{}\", farcall::HandlerBundle{{{}}});", spec_.symbol,
          stage_lines(spec_, ".{} = library.handler(\"{}\")"));
     for (size_t i = 0; i < finding_.test.arguments.size(); ++i) add_argument(i);
@@ -207,6 +209,21 @@ class CppTest {
   template <typename... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
     text_ += "  " + fmt::format(format, std::forward<Args>(args)...) + "\n";
+  }
+
+  // A test has no Python module that registers them.
+  void register_state_types() {
+    const ElfFile file = read_elf(spec_.library);
+    bool is_first = true;
+    for (const ElfSymbol& id : state_type_ids(file)) {
+      if (!id.is_exported) continue;
+      if (is_first) {
+        line("const FARCALL_FFI_TypeInfo state = {{sizeof(state), nullptr, [](void*) {{}}}};");
+      }
+      is_first = false;
+      line("farcall::register_ffi_type(\"{}\",", type_of(id));
+      line("    static_cast<FARCALL_FFI_TypeId*>(library.symbol(\"{}\")), &state);", id.name);
+    }
   }
 
   bool is_kind(std::string_view kind) const { return finding_.kind == kind; }

@@ -171,6 +171,43 @@ bool is_loaded(std::string_view sanitizer) {
   return found && dlsym(RTLD_DEFAULT, found->init);
 }
 
+namespace {
+
+bool is_in_process([[maybe_unused]] const std::string& name) {
+#ifdef FARCALL_HAS_SANITIZER
+  return true;
+#else
+  return is_loaded(name);
+#endif
+}
+
+}  // namespace
+
+std::string problem_of(const ElfFile& file) {
+  if (file.sanitizer.empty() || is_in_process(file.sanitizer)) return "";
+  if (file.sanitizer == "memory") {
+    return "it was built with -fsanitize=memory, which works only in programs that are built with "
+           "it as a whole. Build the handler without; uninitialised reads are found by filling memory "
+           "in several ways";
+  }
+  if (file.sanitizer == "undefined") {
+    return "it was built with Clang's -fsanitize=undefined, whose runtime has to be in the "
+           "program. Build it without, or with GCC; or use farcall check, which loads the runtime";
+  }
+  return fmt::format(
+      "it was built with -fsanitize={0}, which takes over memory and signals as this command does. "
+      "Build it without; or load it in a program of yours, with the sanitizer's runtime first: "
+      "LD_PRELOAD=$(c++ -print-file-name=lib{1}san.so) python my_test.py",
+      file.sanitizer, file.sanitizer[0]);
+}
+
+std::vector<std::string> missing_for(const ElfFile& file) {
+  std::vector<std::string> missing;
+  if (!file.sanitizer.empty() && !is_in_process(file.sanitizer)) missing.push_back(file.sanitizer);
+  if (file.loads_ubsan && !is_in_process("undefined")) missing.emplace_back("undefined");
+  return missing;
+}
+
 std::string restart_for(const std::string& library, std::span<const std::string> names) {
   std::vector<std::string> with_runtimes = {"env"};
   std::string runtimes;

@@ -8,6 +8,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "tools/elf_file.h"
 
 namespace farcall::tools::sanitizer {
 
@@ -19,6 +22,11 @@ bool is_runtime(std::string_view library);
 bool can_preload(std::string_view sanitizer);
 // Whether its runtime is in this process.
 bool is_loaded(std::string_view sanitizer);
+
+// Why a library with a sanitizer cannot be called by this process, and what to do; empty if it can.
+std::string problem_of(const ElfFile& file);
+// The sanitizers whose runtimes this process would need from its start to report for this library.
+std::vector<std::string> missing_for(const ElfFile& file);
 
 // Starts this command again with the runtimes of a library, and does not return. Returns why it
 // cannot: a runtime is not installed, or the command has started again already.

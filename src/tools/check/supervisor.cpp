@@ -505,7 +505,7 @@ CheckReport check(const CheckSpec& spec, const CheckOptions& options) {
   verify(spec);
   // Errors in the file are reported here, where more is known about them.
   if (!is_python_module(spec.library)) {
-    const std::string problem = sanitizer_problem(read_elf(spec.library));
+    const std::string problem = sanitizer::problem_of(read_elf(spec.library));
     if (!problem.empty())
       throw Failure(kCouldNotRun, fmt::format("{}: {}.", spec.library, problem));
   }
