@@ -21,7 +21,6 @@
 #include <farcall/trace/record.h>
 
 #include "engine/native/form_clusters.h"
-#include "engine/native/kernels/movement/stream.h"
 #include "kernel_testing.h"
 
 namespace farcall::native {
@@ -458,21 +457,6 @@ TEST(Elementwise, OfALargeResultAloneAndInPlace) {
   for (size_t i = 3; i < expected.size(); i += 4)
     expected[i] = static_cast<char>(expected[i] ^ 0x80);
   for (const bool is_donated : {false, true}) EXPECT_EQ(compiled(program, is_donated)[0], expected);
-}
-
-TEST(Stream, CopiesToAnyAddress) {
-  std::string from(1000, ' ');
-  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<char>(i * 7);
-  for (size_t first = 0; first < 70; ++first) {
-    for (const size_t size : {0, 1, 63, 64, 65, 129, 700}) {
-      std::string to(1000, 'x');
-      stream_bytes(from.data() + first / 2, to.data() + first, size);
-      end_streams();
-      EXPECT_EQ(to.substr(first, size), from.substr(first / 2, size));
-      EXPECT_EQ(to.substr(0, first), std::string(first, 'x'));
-      EXPECT_EQ(to.substr(first + size), std::string(1000 - first - size, 'x'));
-    }
-  }
 }
 
 // Tiles give the same bits on any number of threads.

@@ -33,6 +33,7 @@ set(FARCALL_NATIVE_KERNELS
   random/threefry.cpp
   reductions/arg_reduce.cpp
   reductions/cumulative.cpp
+  reductions/extremes.cpp
   reductions/reduce.cpp
   reductions/reduce_window.cpp
   reductions/sum_floats.cpp

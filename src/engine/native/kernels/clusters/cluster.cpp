@@ -16,7 +16,6 @@
 #include "engine/native/jit/at_once.h"
 #include "engine/native/jit/encode.h"
 #include "engine/native/kernels/movement/rows.h"
-#include "engine/native/kernels/movement/stream.h"
 #include "engine/native/parallel.h"
 
 namespace farcall::native {
@@ -44,9 +43,6 @@ class TileRunner {
     }
   }
 
-  ~TileRunner() {
-    if (plan_.streams) end_streams();
-  }
   TileRunner(const TileRunner&) = delete;
   TileRunner& operator=(const TileRunner&) = delete;
 
@@ -151,8 +147,6 @@ class TileRunner {
         void* const operands[] = {input, output};
         return kernel.run({operands, nullptr, kernel.data.get()});
       }
-      case TileStep::Kind::kStream:
-        return stream_bytes(input, output, static_cast<size_t>(size) * step.width);
       case TileStep::Kind::kLoad:
         return plan_.views[step.index].load(input, first_, size, output);
       case TileStep::Kind::kCount:

@@ -35,7 +35,6 @@ struct TileStep {
     kRepeatRows,     // repeats the element of each row along the row
     kRepeatColumns,  // repeats a row for all rows
     kReduce,
-    kStream,  // copies a tile of a large result, past the caches
     kLoad,    // reads a tile of a strided view
     kCount,   // the numbers of an iota
     kCode,    // machine code for several loops
@@ -94,7 +93,6 @@ struct ClusterPlan {
     bool is_part = false;  // a selection or permutation of the operand's elements
   };
   std::vector<Base> bases;
-  bool streams = false;  // has steps of kind kStream
   std::vector<StridedView> views;
   std::vector<Counting> countings;
   Storage constants;

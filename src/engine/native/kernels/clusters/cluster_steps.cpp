@@ -11,7 +11,6 @@
 #include <farcall/primitives/structural.h>
 
 #include "engine/native/kernels/movement/rows.h"
-#include "engine/native/kernels/movement/stream.h"
 #include "engine/native/kernels/vector/narrow.h"
 
 namespace farcall::native {
@@ -281,11 +280,7 @@ class Steps {
         add_base({static_cast<uint32_t>(body_.inputs.size() + number), extent, width_of(variable)},
                  dtype_of(variable));
     Register& source = made_.registers[from];
-    const bool is_large = size * width_of(variable) >= kStreamedBytes;
-    if (is_large && source.home == Register::Home::kScratch && held == extent) {
-      made_.plan.streams = true;
-      add_step_to({.kind = Kind::kStream, .inputs = {from}}, to);
-    } else if (source.home == Register::Home::kScratch && held == extent) {
+    if (source.home == Register::Home::kScratch && held == extent) {
       source.home = Register::Home::kBase;
       source.index = made_.registers[to].index;
     } else if (held == extent || source.home == Register::Home::kConstant) {

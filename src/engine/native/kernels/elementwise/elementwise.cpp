@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "engine/native/kernels/interruptible.h"
-#include "engine/native/kernels/movement/stream.h"
 #include "engine/native/parallel.h"
 
 namespace farcall::native {
@@ -44,33 +43,16 @@ void in_ranges(int64_t size, const Piece& piece) {
 
 void run_whole(const KernelCall& call) {
   const auto& plan = *static_cast<const ElementwisePlan*>(call.data);
-  const size_t width = plan.store.target_width;
-  void* const output = call.operands[plan.num_inputs];
-  const auto at = [](void* data, int64_t i, size_t element_width) {
-    return static_cast<std::byte*>(data) + static_cast<size_t>(i) * element_width;
+  const auto at = [](void* data, int64_t i, size_t width) {
+    return static_cast<std::byte*>(data) + static_cast<size_t>(i) * width;
   };
-  const auto run = [&](int64_t first, int64_t count, void* target) {
+  in_ranges(plan.size, [&](int64_t first, int64_t last) {
     const void* inputs[kMaxElementwiseInputs];
     for (size_t i = 0; i < plan.num_inputs; ++i) {
       inputs[i] = at(call.operands[i], first, plan.inputs[i].load.source_width);
     }
-    plan.loop(inputs, target, count, plan.extra);
-  };
-  const bool is_in_place = std::count(call.operands, call.operands + plan.num_inputs, output) > 0;
-  if (plan.size * static_cast<int64_t>(width) < kStreamedBytes || is_in_place) [[likely]] {
-    return in_ranges(plan.size, [&](int64_t first, int64_t last) {
-      run(first, last - first, at(output, first, width));
-    });
-  }
-  in_ranges(plan.size, [&](int64_t first, int64_t last) {
-    Block block;
-    const auto most = static_cast<int64_t>(sizeof(block.bytes) / width);
-    for (int64_t start = first; start < last; start += most) {
-      const int64_t count = std::min(last - start, most);
-      run(start, count, block.bytes);
-      stream_bytes(block.bytes, at(output, start, width), static_cast<size_t>(count) * width);
-    }
-    end_streams();
+    void* const output = at(call.operands[plan.num_inputs], first, plan.store.target_width);
+    plan.loop(inputs, output, last - first, plan.extra);
   });
 }
 

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "engine/native/kernels/elementwise/arithmetic.h"
+#include "engine/native/kernels/reductions/extremes.h"
 
 namespace farcall::native {
 
@@ -105,35 +106,15 @@ A reduce_lanes(const T* x, int64_t size, A identity) {
 }
 
 // The same for the maximum or minimum of floats, with fewer operations: NaNs and the signs of zeros
-// are looked at only if the result is one.
+// are looked at only if there are any.
 template <class Op, Float T>
 T extreme_of(const T* x, int64_t size, T identity) {
-  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   constexpr bool kIsMax = std::is_same_v<Op, Maximum>;
-  if (size < 4 * kLanes) return reduce_lanes<Op, T>(x, size, identity);
-  // b where they are equal or one is a NaN
-  const auto better = [](T a, T b) { return (kIsMax ? a > b : a < b) ? a : b; };
-  T lanes[kLanes];
-  Bits has_nan[kLanes] = {};
-  std::fill_n(lanes, kLanes, identity);
-  int64_t i = 0;
-  for (; i + 4 * kLanes <= size; i += 4 * kLanes) {
-#pragma GCC unroll 1
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
-      const T* from = x + i + lane;
-      const T a = from[0], b = from[kLanes], c = from[2 * kLanes], d = from[3 * kLanes];
-      lanes[lane] = better(better(a, b), better(better(c, d), lanes[lane]));
-      has_nan[lane] |= __builtin_isunordered(a, b) ? ~Bits(0) : Bits(0);
-      has_nan[lane] |= __builtin_isunordered(c, d) ? ~Bits(0) : Bits(0);
-    }
+  T result;
+  if (size < kLeastExtremeRun || !find_extreme(x, size, kIsMax, &result)) {
+    return reduce_lanes<Op, T>(x, size, identity);
   }
-  Bits any_nan = 0;
-  for (const Bits bits : has_nan) any_nan |= bits;
-  // The order does not matter: NaNs and zeros are looked at below.
-  halve<kLanes / 2>(lanes, better);
-  const T result = lanes[0];
-  if (any_nan != 0 || result == 0) return reduce_lanes<Op, T>(x, size, identity);
-  return Op::combine(result, reduce_lanes<Op, T>(x + i, size - i, identity));
+  return Op::combine(result, identity);
 }
 
 }  // namespace farcall::native
