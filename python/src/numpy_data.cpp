@@ -36,7 +36,7 @@ void check_not_masked(PyArrayObject* source) {
   if (is_masked == 0) return;
   throw Error(ErrorCode::kInvalidArgument,
               "a masked array of numpy would lose its mask; give x.filled(value), or x.data and "
-              "x.mask apart");
+              "x.mask separately");
 }
 
 ShapeDtype type_of(PyArrayObject* source) {
