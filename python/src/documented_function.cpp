@@ -31,6 +31,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
+// Keeps the target: calls use it without a test for null.
 int clear(PyObject* self) {
   Py_CLEAR(object_of(self)->dict);
   return 0;
