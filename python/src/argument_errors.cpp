@@ -11,8 +11,10 @@
 namespace farcall::python {
 namespace {
 
-// nanobind's function objects call through a vectorcall pointer; only a few distinct ones exist. It
-// is replaced by a wrapper that calls the original.
+// Each of nanobind's function objects holds a pointer to a vectorcall function. There are only a
+// few different ones. This file replaces the pointer in each object by a wrapper that calls the
+// original. A wrapper gets no data of its own, so there is one for each original: an instance of a
+// template, numbered like the original in `original_calls`.
 constexpr size_t kMaxCalls = 8;
 std::array<vectorcallfunc, kMaxCalls> original_calls{};
 
@@ -21,7 +23,8 @@ vectorcallfunc& call_of(PyObject* function) {
   return *reinterpret_cast<vectorcallfunc*>(reinterpret_cast<char*>(function) + offset);
 }
 
-// True if nanobind found that the arguments match no signature.
+// True if nanobind found that the arguments match no signature. It raises a plain TypeError, which
+// only its text distinguishes from one that the function itself raised.
 bool is_mismatch(const nb::python_error& error) {
   return error.type().is(PyExc_TypeError) &&
          display(nb::str(error.value())).find("(): incompatible function arguments.") !=

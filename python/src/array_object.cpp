@@ -118,8 +118,8 @@ nb::object as_scalar(PyObject* self) {
   const Array& array = array_of(self);
   if (array.rank() > 0) {
     throw TypeError(
-        fmt::format("only a scalar array can be converted to a Python number, got {}; for its only "
-                    "element there is .item()",
+        fmt::format("only a scalar array can be converted to a Python number, got {}; use .item() "
+                    "if it has only one element",
                     array.type().to_string()));
   }
   return as_number(self);
@@ -376,9 +376,8 @@ PyGetSetDef getters[] = {
     {"size", get_size, nullptr, "The number of elements.", nullptr},
     {"nbytes", get_nbytes, nullptr, "The bytes of all elements.", nullptr},
     {"itemsize", get_itemsize, nullptr, "The bytes of one element.", nullptr},
-    {"weak_type", get_weak_type, nullptr, "Whether the dtype gives way in promotion.", nullptr},
-    {"is_traced", get_is_traced, nullptr, "Whether this stands for a value not known yet.",
-     nullptr},
+    {"weak_type", get_weak_type, nullptr, "Whether promotion prefers other dtypes.", nullptr},
+    {"is_traced", get_is_traced, nullptr, "Whether this is traced, without known values.", nullptr},
     {}};
 
 template <class F>
@@ -395,7 +394,8 @@ PyMethodDef methods[] = {
     {"__complex__", as_complex, METH_NOARGS, nullptr},
     {"__format__", format, METH_O, nullptr},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
-    {"is_deleted", is_deleted, METH_NOARGS, "Whether a jitted function has used this memory."},
+    {"is_deleted", is_deleted, METH_NOARGS,
+     "Whether the memory was released: donated to a jitted function, or deleted."},
     {"item", item, METH_NOARGS, "The one element as a Python number."},
     {"unsafe_buffer_pointer", get_pointer, METH_NOARGS, "The address of the first element."},
     {}};

@@ -1,4 +1,4 @@
-// Collectives over the named axes of vmap, on pytrees.
+// Collectives over the named axes of vmap and shard_map, on pytrees.
 #include "bind.h"
 
 #include <nanobind/stl/pair.h>

@@ -302,7 +302,7 @@ nb::object call_target(const std::string& target, nb::args args, nb::kwargs kwar
 
 void bind_define(nb::module_& module) {
   nb::class_<Call>(module, "TargetCall",
-                   "The call that a rule is asked about; calling it makes the same call on other "
+                   "The call to which a rule is applied; calling it makes the same call on other "
                    "operands.")
       .def("__call__",
            [](const Call& self, nb::args args) {

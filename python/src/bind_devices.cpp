@@ -53,16 +53,16 @@ std::string find_plugin(const std::string& name) {
 void bind_device(nb::module_& module) {
   const auto id = [](const Device& self) { return self.description().id; };
   const auto process = [](const Device& self) { return self.description().process_index; };
-  nb::class_<Device>(module, "Device", "Where arrays lie and programs run.")
+  nb::class_<Device>(module, "Device", "Holds arrays and runs programs.")
       .def_prop_ro(
           "platform", [](const Device& self) { return self.description().platform; },
-          "Whose handlers programs call there: ``cpu``.")
+          "The platform of the handlers that its programs call: ``cpu``.")
       .def_prop_ro(
           "engine", [](const Device& self) { return std::string(self.engine().name()); },
           "The name of the engine that compiles for it.")
       .def_prop_ro(
           "device_kind", [](const Device& self) { return self.description().kind; },
-          "What the device is called.")
+          "The name of this kind of device.")
       .def_prop_ro("id", id, "Its number among the devices of its engine, in all processes.")
       .def_prop_ro("local_hardware_id", id, "Its number in this machine.")
       .def_prop_ro("process_index", process, "The number of the process that it belongs to.")

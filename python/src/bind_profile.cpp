@@ -24,7 +24,7 @@ void bind_profile(nb::module_& module) {
             "bytes={})",
             self.name, self.category, self.calls, self.seconds, self.self_seconds, self.bytes);
       });
-  nb::class_<Profile>(module, "Profile", "What runs from its making until stop().")
+  nb::class_<Profile>(module, "Profile", "Records what runs from its creation until stop().")
       .def(nb::init<std::string>(), nb::arg("path"))
       // Releases the interpreter lock: other threads may wait for it while they hold the profile's
       // lock.

@@ -203,7 +203,7 @@ void bind_scipy_factorisations(nb::module_& module) {
                   nb::handle, nb::handle, nb::handle eigvals, int64_t type, nb::handle) {
                  if (!b.is_none() || !eigvals.is_none() || type != 1) {
                    throw Error(ErrorCode::kUnimplemented,
-                               "eigh: b, eigvals and type other than 1 are not known here");
+                               "eigh: b, eigvals and type other than 1 are not supported");
                  }
                  const auto [v, w] = numpy::linalg::eigh(a);
                  return eigvals_only ? to_python(w) : to_python(std::pair(w, v));

@@ -60,7 +60,9 @@ void bind_segments(nb::module_& module) {
   module.def("optimization_barrier", [](nb::sequence operands) {
     return to_list(lax::optimization_barrier(to_arrays(operands, "optimization_barrier: operand")));
   });
-  // Releases the memory of a concrete array.
+  // Releases the memory of a concrete array. Dangerous: discard() is not thread-safe, and a run on
+  // another thread may read this memory without the interpreter lock. The user must not delete an
+  // array that is in use.
   module.def("delete_array", [](nb::handle object) {
     const Array array = to_array(object, "delete");
     if (array.is_deleted()) return;

@@ -37,7 +37,7 @@ void bind_shape_dtype(nb::module_& module) {
                          "  shape: an integer or a sequence of them.\n"
                          "  dtype: what ``numpy.dtype`` accepts, ``farcall.dtypes`` included, or "
                          "``\"token\"``.\n"
-                         "  weak_type: whether the dtype gives way in promotion.\n"
+                         "  weak_type: whether promotion prefers the dtypes of other operands.\n"
                          "  sharding, manual_axis_type, is_ref: for programs written for JAX; "
                          "without effect.\n\n"
                          "Raises:\n"

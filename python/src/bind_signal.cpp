@@ -37,8 +37,9 @@ struct Argument<ZerosOutside> {
     const int is_wanted = PyObject_RichCompareBool(object.ptr(), wanted.ptr(), Py_EQ);
     if (is_wanted < 0) nb::raise_python_error();
     if (is_wanted) return {};
-    throw Error(ErrorCode::kUnimplemented,
-                fmt::format("{}: only boundary='fill' with fillvalue=0 is there", place.function));
+    throw Error(
+        ErrorCode::kUnimplemented,
+        fmt::format("{}: only boundary='fill' with fillvalue=0 is supported", place.function));
   }
 };
 

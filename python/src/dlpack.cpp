@@ -147,7 +147,8 @@ DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs, DLDevice ow
     nb::raise_python_error();
   }
   if (stream != Py_None && own.device_type != kDLCPU) {
-    // The consumer asks that its stream may read. 1 is the default stream, -1 asks for nothing.
+    // The consumer names the stream on which it will read. 1 is the default stream; with -1 the
+    // consumer does not ask for synchronization.
     const long long wanted = PyLong_AsLongLong(stream);
     if (wanted == -1 && PyErr_Occurred()) nb::raise_python_error();
     const auto number = static_cast<long long>(reinterpret_cast<uintptr_t>(own_stream));

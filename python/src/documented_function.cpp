@@ -7,7 +7,8 @@
 namespace farcall::python {
 namespace {
 
-// Forwards calls to the core's function. `dict`, which Python fills, holds all its description.
+// Forwards calls to the core's function. `dict` holds the name, the signature and the docstring,
+// which Python code sets.
 struct FunctionObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* target;
@@ -30,6 +31,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
+// Keeps the target: calls use it without a test for null.
 int clear(PyObject* self) {
   Py_CLEAR(object_of(self)->dict);
   return 0;
@@ -45,8 +47,8 @@ void deallocate(PyObject* self) {
   Py_DECREF(type);
 }
 
-// In a class it does not become a method, like Python's built-in functions. With __get__, inspect
-// and pydoc treat it as a routine.
+// As an attribute of a class, a Function does not become a method; Python's built-in functions do
+// not either. It has __get__ only because inspect and pydoc then treat it as a routine.
 PyObject* bind_to_instance(PyObject* self, PyObject*, PyObject*) { return Py_NewRef(self); }
 
 PyObject* name_of(PyObject* self) { return PyObject_GetAttrString(self, "__name__"); }

@@ -58,8 +58,8 @@ struct PlacedArguments {
   bool operator==(const PlacedArguments&) const = default;
 };
 
-// A cached signature of arrays only, matched by comparing addresses of interned types. Calls with
-// equal entries run on the same device.
+// A cached signature of a call whose arguments are all arrays. It is matched by comparing the
+// addresses of interned types. All calls that match an entry run on the same device.
 struct FastEntry {
   size_t nargs;
   uint64_t config;
@@ -195,8 +195,8 @@ bool are_arrays(PyObject* const* args, size_t nargs) {
   return std::all_of(args, args + nargs, [](PyObject* arg) { return is_array(arg); });
 }
 
-// Collects the memory of placed arrays. The device is null if not all arguments are placed arrays
-// on one device, each whole on it.
+// Collects the memory of placed arrays. The device of the result is null unless all arguments are
+// placed arrays that are whole on one device.
 PlacedArguments collect_placed(PyObject* const* args, size_t nargs, const Storage** storages) {
   PlacedArguments found;
   for (size_t i = 0; i < nargs; ++i) {
@@ -210,8 +210,9 @@ PlacedArguments collect_placed(PyObject* const* args, size_t nargs, const Storag
   return found;
 }
 
-// For calls whose arguments are arrays on the device where they run, in host memory or placed, that
-// donate nothing and have no checked results.
+// Adds a fast entry for this call, unless its arguments are not on the device where the program
+// runs. All arguments must be arrays. The program must not overwrite arguments, and its results
+// must not be checked.
 void remember_fast(JitState& state, PyObject* const* args, size_t nargs, uint64_t config,
                    const CachedProgramPtr& cached, const Executable& executable,
                    bool is_committed) {
@@ -235,7 +236,8 @@ void remember_fast(JitState& state, PyObject* const* args, size_t nargs, uint64_
   if (state.num_running > 0) state.cleared.push_back(std::move(fast.owner));
 }
 
-// For such calls with other arguments than arrays only.
+// Adds a pattern for a call on the host with containers, keywords or static arguments, under the
+// same conditions for the program.
 void remember_pattern(JitState& state, const CallArguments& arguments, PyObject* kwnames,
                       farcall::detail::CallSignature signature, const CachedProgramPtr& cached,
                       const Executable& executable) {
@@ -421,7 +423,8 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   std::vector<HeldProgram> held;
   object->state->programs.for_each([&](const CachedProgramPtr& cached) {
     if (!cached->program()->holds_callback) return;
-    // A call in progress also holds it.
+    // The callbacks may be visited only if nothing but this object holds the program. A call in
+    // progress, for example, holds it too.
     const auto ours = 1 + std::ranges::count(object->state->fast, cached, &FastEntry::owner);
     if (cached.use_count() == ours) held.push_back({cached->program(), cached->executables()});
   });

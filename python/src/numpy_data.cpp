@@ -36,7 +36,7 @@ void check_not_masked(PyArrayObject* source) {
   if (is_masked == 0) return;
   throw Error(ErrorCode::kInvalidArgument,
               "a masked array of numpy would lose its mask; give x.filled(value), or x.data and "
-              "x.mask apart");
+              "x.mask separately");
 }
 
 ShapeDtype type_of(PyArrayObject* source) {
@@ -56,7 +56,7 @@ ShapeDtype type_of(PyArrayObject* source) {
                                           static_cast<size_t>(PyArray_NDIM(source)))};
 }
 
-// numpy handles its strides and byte orders itself: it copies into our memory.
+// Copies data of any strides and byte order into dense memory, by numpy.
 void copy_any(PyArrayObject* source, DType dtype, void* into) {
   PyObject* target = PyArray_NewFromDescr(
       &PyArray_Type, reinterpret_cast<PyArray_Descr*>(numpy_dtype(dtype).release().ptr()),
@@ -81,6 +81,8 @@ bool cut_integers(const void* from, void* to, size_t count) {
   return lost == 0;
 }
 
+// Narrows floats; returns whether none overflowed. Infinities of the source do not count:
+// converting them does not raise the flag.
 bool cut_floats(const void* from, void* to, size_t count) {
   const auto* source = static_cast<const double*>(from);
   auto* target = static_cast<float*>(to);
@@ -186,6 +188,9 @@ Array array_from_numpy(PyObject* object, Intake intake) {
   const bool is_cut = !intake.keeps_64_bits && incoming_dtype(dtype) != dtype;
   if (is_cut && is_plain) return narrowed(type, data);
   const std::span own(static_cast<const std::byte*>(data), is_plain ? type.nbytes() : 0);
+  // Memory is shared only if its bytes are valid elements as they are: bools must be 0 or 1, and
+  // the unused bits of short integers differ. The memory behind a Buffer is not shared, because it
+  // belongs to the program again after the callback.
   if (intake.may_share && is_evaluating() && is_plain && type.nbytes() > 0 && is_aligned(data) &&
       !is_short_signed(dtype) && !shows_buffer(object) &&
       (dtype != DType::kBool || are_bools(own))) {

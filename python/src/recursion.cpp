@@ -33,7 +33,7 @@ Recursion::Recursion(const char* where) {
   if (Py_EnterRecursiveCall(where)) nanobind::raise_python_error();
   if (!is_stack_used_up()) return;
   Py_LeaveRecursiveCall();
-  PyErr_Format(PyExc_RecursionError, "the stack of this thread is used up%s", where);
+  PyErr_Format(PyExc_RecursionError, "the stack of this thread is exhausted%s", where);
   nanobind::raise_python_error();
 }
 

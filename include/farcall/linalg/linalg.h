@@ -1,6 +1,11 @@
 // Linear algebra (namespace farcall::linalg): factorisations by foreign calls of LAPACK, and
 // functions based on them. All take matrices stacked along any number of leading dimensions, of
-// float32, float64, complex64 or complex128, and can be recorded, batched and differentiated.
+// float32, float64, complex64 or complex128, and can be recorded and batched. All can be
+// differentiated, except geqrf, householder_product and schur. The sources of the derivatives are
+// named where they are computed (src/linalg/).
+//
+// Shapes below are those of one matrix: x is [m, n], and k is the smaller of m and n. Functions of
+// square matrices raise for others. The leading dimensions come first in all operands and results.
 //
 // All raise Error (INVALID_ARGUMENT) naming the function if the operands do not fit. If a
 // factorisation fails (the matrix is not positive definite, an iteration does not converge), the
@@ -23,34 +28,35 @@ FARCALL_API Array cholesky(const Array& x, bool symmetrize_input = true);
 
 // P x = L U. `lu` holds L (whose unit diagonal is not stored) and U. pivots[i] is the row that was
 // exchanged with row i, in order of i. permutation[i] is the row of x that became row i. Both are
-// int32 and count from 0.
+// int32 and count from 0. lu is [m, n], pivots [k], permutation [m].
 struct Lu {
   Array lu, pivots, permutation;
 };
 FARCALL_API Lu lu(const Array& x);
 // The permutation of `permutation_size` rows that results from these row exchanges.
 FARCALL_API Array lu_pivots_to_permutation(const Array& pivots, int64_t permutation_size);
-// x^-1 b, or x^-T b if `transpose`, from the LU factors of x.
+// x^-1 b, or x^-T b if `transpose`, from the LU factors of x. b is [n, j] or [n].
 FARCALL_API Array lu_solve(const Array& lu, const Array& pivots, const Array& b,
                            bool transpose = false);
 // Exchanges the rows of x as `pivots` says, or undoes it if `inverse`.
 FARCALL_API Array exchange_rows(const Array& x, const Array& pivots, bool inverse = false);
 
-// x = Q R with Q orthonormal and R upper triangular; Q is square if full_matrices.
+// x = Q R with Q orthonormal, [m, k], and R upper triangular, [k, n]. If full_matrices, Q is [m, m]
+// and R [m, n]; this has no derivative if m > n.
 struct Qr {
   Array q, r;
 };
 FARCALL_API Qr qr(const Array& x, bool full_matrices = true);
 // An order of the columns of x for which the diagonal of R decreases: each column is the one
-// farthest from the span of those before it.
+// farthest from the span of those before it. int32 [n].
 FARCALL_API Array qr_order(const Array& x);
-// Q R = x with its columns in the order of qr_order, int32.
+// Q R is x with its columns in the order `order`; see qr_order.
 struct PivotedQr {
   Array q, r, order;
 };
 FARCALL_API PivotedQr pivoted_qr(const Array& x, bool full_matrices = true);
-// R in the upper triangle; below the diagonal the Householder vectors, whose reflections multiply
-// to Q.
+// R in the upper triangle of `a`, [m, n]; below the diagonal the Householder vectors. Q is the
+// product of their reflections, whose factors are `taus`, [k].
 struct Geqrf {
   Array a, taus;
 };
@@ -61,15 +67,16 @@ FARCALL_API Array householder_product(const Array& a, const Array& taus);
 // A range of values: the first and one past the last; default: all.
 using Subset = std::optional<std::pair<int64_t, int64_t>>;
 
-// Hermitian x = V diag(w) V^H, w ascending. Reads the lower (upper) triangle, or (x + x^H) / 2 if
-// `symmetrize_input`.
+// Hermitian x = V diag(w) V^H. w is [n], real and ascending; the eigenvectors are the columns of V,
+// [n, n]. Reads the lower (upper) triangle, or (x + x^H) / 2 if `symmetrize_input`.
 struct Eigh {
   Array v, w;
 };
 FARCALL_API Eigh eigh(const Array& x, bool lower = true, bool symmetrize_input = true,
                       const Subset& subset = {});
 
-// x = U diag(s) Vh, s descending. U and Vh are square if full_matrices, which excludes a subset.
+// x = U diag(s) Vh. s is [k], real and descending; U is [m, k] and Vh [k, n]. If full_matrices,
+// which excludes a subset, U is [m, m] and Vh [n, n]; these have no derivatives unless m = n.
 struct Svd {
   Array u, s, vh;
 };
@@ -91,7 +98,8 @@ struct Schur {
 };
 FARCALL_API Schur schur(const Array& x, bool vectors = true);
 
-// Solves op(a) x = b, or x op(a) = b unless left_side. Only one triangle of `a` is read.
+// Solves op(a) x = b, or x op(a) = b unless left_side. Only one triangle of `a` is read. b is a
+// matrix, or a vector that stands for one column (left_side) or row.
 struct TriangularOptions {
   bool left_side = false;
   bool lower = false;
@@ -102,11 +110,12 @@ struct TriangularOptions {
 FARCALL_API Array triangular_solve(const Array& a, const Array& b,
                                    const TriangularOptions& options = {});
 
-// a^-1 b; the leading dimensions of `a` and `b` are broadcast.
+// a^-1 b for square `a`. b is a vector if it has one dimension, else a stack of matrices; the
+// leading dimensions of `a` and `b` are broadcast.
 FARCALL_API Array solve(const Array& a, const Array& b);
 FARCALL_API Array inv(const Array& a);
 FARCALL_API Array det(const Array& a);
-// The sign (a complex number of modulus 1) and the logarithm of the modulus.
+// The sign of the determinant (complex: a number of modulus 1) and the logarithm of its modulus.
 struct SlogDet {
   Array sign, logabsdet;
 };

@@ -23,8 +23,9 @@ struct BincountOptions {
   // which must then be known (else ConcretizationError).
   std::optional<int64_t> length = {};
 };
-// The number of occurrences of each number from 0 on in x, a vector of integers (else TypeError).
-// Negative numbers count as 0.
+// The number of occurrences of each number from 0 on in x, a vector of integers or bools (else
+// TypeError). Negative numbers are counted as zeros. The result has the dtype of the weights, or is
+// a default integer.
 FARCALL_API Array bincount(const Array& x, const BincountOptions& options = {});
 
 // The number of bins of equal width, or the edges.
@@ -36,14 +37,15 @@ FARCALL_API Array histogram_bin_edges(const Array& a, const Bins& bins = 10,
 
 struct HistogramOptions {
   std::optional<Array> weights = {};  // the weight of each value; default 1
-  bool density = false;               // divide by the number of values and the bin size
+  bool density = false;               // divide by the sum of the counts and the bin size
 };
 struct Histogram {
   Array counts;
   std::vector<Array> edges;  // along each axis of counts
 };
-// The number of values in each bin. A bin contains its lower edge but not its upper one; the last
-// bin contains both.
+// The number of values in each bin, in the dtype of the weights or of the values (as floats). A bin
+// contains its lower edge but not its upper one; the last bin contains both. Values outside of the
+// edges are not counted.
 FARCALL_API Histogram histogram(const Array& a, const Bins& bins = 10, const BinRange& range = {},
                                 const HistogramOptions& options = {});
 // The number of points (rows of `sample`) in each box. `bins`, and `ranges` unless empty, have one

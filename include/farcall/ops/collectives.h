@@ -1,5 +1,10 @@
-// Collective operations among the elements of a vmap with an axis name. Outside such a vmap they
-// raise NameError and list the axis names in scope.
+// Collective operations over named axes (namespace farcall::lax). An axis is bound by a vmap with
+// an axis name, or by a shard_map over a mesh. Its elements are the elements of the batch, or the
+// devices along the axis.
+//
+// All raise NameError, listing the axis names in scope, for an axis that is not bound, and Error
+// (INVALID_ARGUMENT) naming the function for dimensions, sizes and indices that do not fit.
+// Negative dimensions count from the end. pmax and pmin cannot be differentiated.
 #pragma once
 
 #include <concepts>
@@ -29,7 +34,8 @@ struct AxisNames : std::vector<std::string> {
   explicit AxisNames(std::span<const std::string> names) : vector(names.begin(), names.end()) {}
 };
 
-// The sum, mean, maximum and minimum over all elements of the axes.
+// The sum, mean, maximum and minimum over all elements of the axes. They have the shape of x. Bools
+// are summed as int32; the mean of integers is a float.
 FARCALL_API Array psum(const Array& x, const AxisNames& axes);
 FARCALL_API Array pmean(const Array& x, const AxisNames& axes);
 FARCALL_API Array pmax(const Array& x, const AxisNames& axes);
@@ -40,20 +46,22 @@ FARCALL_API Array pmin(const Array& x, const AxisNames& axes);
 FARCALL_API Array all_gather(const Array& x, const AxisNames& axes, int64_t axis = 0,
                              bool tiled = false);
 // Element i receives slice i along `split_axis` of each element's x, stacked along a new dimension
-// `concat_axis`. If `tiled`, `split_axis` is cut into equal parts, which are concatenated along
+// `concat_axis`. The size of `split_axis` must be that of the axis. If `tiled`, it must be a
+// multiple of that; `split_axis` is cut into equal parts, which are concatenated along
 // `concat_axis`.
 FARCALL_API Array all_to_all(const Array& x, const std::string& axis, int64_t split_axis,
                              int64_t concat_axis, bool tiled = false);
 // The sum over the axis, scattered: element i receives slice i along `scatter_dimension`, or part i
-// of that dimension if `tiled`.
+// of that dimension if `tiled`. Sizes as for all_to_all.
 FARCALL_API Array psum_scatter(const Array& x, const std::string& axis,
                                int64_t scatter_dimension = 0, bool tiled = false);
 // For each pair (from, to), element `to` receives the x of element `from`. Elements that receive
-// nothing get zeros.
+// nothing get zeros. Each element may send once and receive once.
 FARCALL_API Array ppermute(const Array& x, const std::string& axis,
                            ListOf<std::pair<int64_t, int64_t>> perm);
 
-// Exchanges dimension `dimension` of x, which must have the size of the axis, with the axis.
+// Exchanges a dimension of x, which must have the size of the axis, with the axis: element i
+// receives slice i of each element's x, stacked along the same dimension.
 FARCALL_API Array pswapaxes(const Array& x, const std::string& axis, int64_t dimension);
 // The x of element `source`, for all elements. Raises INVALID_ARGUMENT if `source` is out of range.
 FARCALL_API Array pbroadcast(const Array& x, const AxisNames& axes, int64_t source);

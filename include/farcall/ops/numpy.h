@@ -40,13 +40,15 @@ struct Axes : std::optional<std::vector<int64_t>> {
 FARCALL_API Array divide(const Array& x, const Array& y);  // true division: floats
 FARCALL_API Array floor_divide(const Array& x, const Array& y);
 FARCALL_API Array remainder(const Array& x, const Array& y);  // sign of the divisor
+// x to the power of y. Raises TypeError for an integer x with a negative number y.
 FARCALL_API Array power(const Array& x, const Array& y);
-FARCALL_API Array arctan2(const Array& x, const Array& y);
+FARCALL_API Array arctan2(const Array& x, const Array& y);  // the angle of the point (y, x)
 FARCALL_API Array negative(const Array& x);
 FARCALL_API Array positive(const Array& x);
 FARCALL_API Array absolute(const Array& x);
 FARCALL_API Array sign(const Array& x);
 FARCALL_API Array square(const Array& x);
+// min(max(x, low), high); a bound may be omitted.
 FARCALL_API Array clip(const Array& x, const std::optional<Array>& low,
                        const std::optional<Array>& high);
 FARCALL_API Array floor(const Array& x);
@@ -78,20 +80,26 @@ FARCALL_API Array right_shift(const Array& x, const Array& y);
 // The greatest common divisor and the least common multiple of integers; never negative.
 FARCALL_API Array gcd(const Array& x, const Array& y);
 FARCALL_API Array lcm(const Array& x, const Array& y);
+// x where the condition is nonzero, else y; all are broadcast together.
 FARCALL_API Array where(const Array& condition, const Array& x, const Array& y);
 
-// ---- reductions ----
+// ---- reductions; with `keepdims`, the reduced axes are kept with size 1 ----
+// Sums and products of bools and narrow integers are default integers. max and min are NaN if an
+// element is, and raise if there are no elements. any and all are bools.
 FARCALL_API Array sum(const Array& x, const Axes& axes = {}, bool keepdims = false);
 FARCALL_API Array prod(const Array& x, const Axes& axes = {}, bool keepdims = false);
 FARCALL_API Array max(const Array& x, const Axes& axes = {}, bool keepdims = false);
 FARCALL_API Array min(const Array& x, const Axes& axes = {}, bool keepdims = false);
 FARCALL_API Array any(const Array& x, const Axes& axes = {}, bool keepdims = false);
 FARCALL_API Array all(const Array& x, const Axes& axes = {}, bool keepdims = false);
+// In the dtype of x, or float32 for integers; the variance of complex numbers is real. Narrow
+// floats are summed in float32. The variance is divided by the number of elements minus `ddof`.
 FARCALL_API Array mean(const Array& x, const Axes& axes = {}, bool keepdims = false);
 FARCALL_API Array var(const Array& x, const Axes& axes = {}, bool keepdims = false,
                       double ddof = 0);
 FARCALL_API Array std(const Array& x, const Axes& axes = {}, bool keepdims = false,
                       double ddof = 0);
+// The index of the first greatest or least element, or of the first NaN, as a default integer.
 // Without an axis, of the flattened array.
 FARCALL_API Array argmax(const Array& x, std::optional<int64_t> axis = {}, bool keepdims = false);
 FARCALL_API Array argmin(const Array& x, std::optional<int64_t> axis = {}, bool keepdims = false);
@@ -107,6 +115,7 @@ FARCALL_API Array swapaxes(const Array& x, int64_t axis1, int64_t axis2);
 FARCALL_API Array moveaxis(const Array& x, int64_t source, int64_t destination);
 FARCALL_API Array broadcast_to(const Array& x, ListOf<int64_t> shape);
 FARCALL_API Array expand_dims(const Array& x, ListOf<int64_t> axes);
+// Removes dimensions of size 1: these, which must have it, or without axes all that have it.
 FARCALL_API Array squeeze(const Array& x, const Axes& axes = {});
 FARCALL_API Array concatenate(ListOf<Array> arrays, int64_t axis = 0);
 FARCALL_API Array stack(ListOf<Array> arrays, int64_t axis = 0);
@@ -143,8 +152,13 @@ FARCALL_API Array eye(int64_t rows, std::optional<int64_t> columns = {},
                       DType dtype = DType::kFloat32);
 
 // ---- products ----
+// [..., m, k] times [..., k, n] is [..., m, n]; the leading dimensions are broadcast. A vector is
+// [k], and its result lacks that dimension. Raises for scalars.
 FARCALL_API Array matmul(const Array& x, const Array& y);
+// Sums over the last dimension of x and the second to last of y (the only one of a vector). The
+// result has the other dimensions of x, then those of y. With a scalar, the elementwise product.
 FARCALL_API Array dot(const Array& x, const Array& y);
+// The products of all pairs of elements, [size of x, size of y].
 FARCALL_API Array outer(const Array& x, const Array& y);
 
 // ---- indexing; more in numpy_indexing.h ----

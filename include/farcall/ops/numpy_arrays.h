@@ -86,7 +86,8 @@ FARCALL_API Array tensordot(const Array& x, const Array& y, ListOf<int64_t> axes
 // format of numpy.einsum_path.
 using EinsumPath = std::vector<std::vector<int64_t>>;
 struct EinsumOptions {
-  // Default: greedy, always the pair with the smallest product.
+  // Default: greedy. Each step multiplies the pair for which the size of the product minus the
+  // sizes of both operands is smallest.
   std::optional<EinsumPath> path = {};
   bool in_order = false;  // multiply from the first operand to the last and ignore `path`
   std::optional<DType> preferred = {};

@@ -6,7 +6,8 @@
 // several.
 //
 // An omitted shape is the broadcast shape of the parameters. A given shape must be one to which the
-// parameters broadcast. Parameters are converted to `dtype`; the conversion must be lossless.
+// parameters broadcast. Parameters are converted to `dtype`; most functions raise TypeError if the
+// conversion could lose information. The sources of the algorithms are named in src/random/.
 //
 // All raise Error (INVALID_ARGUMENT) or TypeError naming the function if the operands do not fit.
 #pragma once
@@ -50,6 +51,7 @@ FARCALL_API std::pair<Array, Array> threefry2x32(const Array& key1, const Array&
 
 // ---- integers ----
 
+// Random bits: an unsigned dtype.
 FARCALL_API Array bits(const Array& key, ListOf<int64_t> shape = {}, DType dtype = DType::kUInt32);
 // In [minval, maxval); minval if that interval is empty.
 FARCALL_API Array randint(const Array& key, ListOf<int64_t> shape, const Array& minval,
@@ -60,14 +62,17 @@ FARCALL_API Array rademacher(const Array& key, ListOf<int64_t> shape = {},
 // bool. `mode` "high" draws twice as many bits, for accuracy at small probabilities.
 FARCALL_API Array bernoulli(const Array& key, const Array& p = 0.5, const OptionalShape& shape = {},
                             std::string_view mode = "low");
+// The number of trials with probability p up to the first success; at least 1.
 FARCALL_API Array geometric(const Array& key, const Array& p, const OptionalShape& shape = {},
                             DType dtype = DType::kInt32);
+// With mean lam.
 FARCALL_API Array poisson(const Array& key, const Array& lam, const OptionalShape& shape = {},
                           DType dtype = DType::kInt32);
-// Counts, as floats.
+// The number of successes in n trials with probability p, as a float.
 FARCALL_API Array binomial(const Array& key, const Array& n, const Array& p,
                            const OptionalShape& shape = {}, DType dtype = DType::kFloat32);
-// Counts of the outcomes along the last dimension of p; `shape` is that of the result.
+// The number of occurrences of each outcome in n trials, along the last dimension of p. `shape` is
+// that of the result; n broadcasts to it without the last dimension.
 FARCALL_API Array multinomial(const Array& key, const Array& n, const Array& p,
                               const OptionalShape& shape = {}, DType dtype = DType::kFloat32,
                               int64_t unroll = 1);
@@ -116,13 +121,17 @@ FARCALL_API Array normal(const Array& key, ListOf<int64_t> shape = {},
 // In the open interval (lower, upper).
 FARCALL_API Array truncated_normal(const Array& key, const Array& lower, const Array& upper,
                                    const OptionalShape& shape = {}, DType dtype = DType::kFloat32);
+// exp(sigma x) for a normal x.
 FARCALL_API Array lognormal(const Array& key, const Array& sigma = 1.0,
                             const OptionalShape& shape = {}, DType dtype = DType::kFloat32);
+// With mean 1.
 FARCALL_API Array exponential(const Array& key, ListOf<int64_t> shape = {},
                               DType dtype = DType::kFloat32);
 // `mode` is "low", "high" or "highest"; the latter two have more precision in the tails.
 FARCALL_API Array gumbel(const Array& key, ListOf<int64_t> shape = {},
                          DType dtype = DType::kFloat32, std::string_view mode = "low");
+// The standard distributions, with location 0 and scale 1. maxwell is the length of a vector of
+// three normal numbers.
 FARCALL_API Array laplace(const Array& key, ListOf<int64_t> shape = {},
                           DType dtype = DType::kFloat32);
 FARCALL_API Array logistic(const Array& key, ListOf<int64_t> shape = {},
@@ -131,35 +140,43 @@ FARCALL_API Array cauchy(const Array& key, ListOf<int64_t> shape = {},
                          DType dtype = DType::kFloat32);
 FARCALL_API Array maxwell(const Array& key, ListOf<int64_t> shape = {},
                           DType dtype = DType::kFloat32);
-// The result has the shape `shape` (if empty, that of the parameters) followed by the broadcast
-// shape of the parameters.
+// loc plus or minus scale times a maxwell number. The result has the shape `shape` (if empty, that
+// of the parameters) followed by the broadcast shape of the parameters.
 FARCALL_API Array double_sided_maxwell(const Array& key, const Array& loc, const Array& scale,
                                        ListOf<int64_t> shape = {}, DType dtype = DType::kFloat32);
+// scale e^(1 / concentration) for an exponential e.
 FARCALL_API Array weibull_min(const Array& key, const Array& scale, const Array& concentration,
                               ListOf<int64_t> shape = {}, DType dtype = DType::kFloat32);
+// With density b x^(-b - 1) for x >= 1.
 FARCALL_API Array pareto(const Array& key, const Array& b, const OptionalShape& shape = {},
                          DType dtype = DType::kFloat32);
+// `scale` times the length of a vector of two normal numbers.
 FARCALL_API Array rayleigh(const Array& key, const Array& scale, const OptionalShape& shape = {},
                            DType dtype = DType::kFloat32);
+// The inverse Gaussian distribution with this mean and scale 1.
 FARCALL_API Array wald(const Array& key, const Array& mean, const OptionalShape& shape = {},
                        DType dtype = DType::kFloat32);
+// With a density that rises from `left` to `mode` and falls to `right`.
 FARCALL_API Array triangular(const Array& key, const Array& left, const Array& mode,
                              const Array& right, const OptionalShape& shape = {},
                              DType dtype = DType::kFloat32);
 
 // ---- based on gamma samples, which are differentiable with respect to `a` ----
 
+// With shape `a` and scale 1.
 FARCALL_API Array gamma(const Array& key, const Array& a, const OptionalShape& shape = {},
                         DType dtype = DType::kFloat32);
 // The logarithm of such samples; it does not underflow for small parameters.
 FARCALL_API Array loggamma(const Array& key, const Array& a, const OptionalShape& shape = {},
                            DType dtype = DType::kFloat32);
+// On (0, 1), with shapes a and b.
 FARCALL_API Array beta(const Array& key, const Array& a, const Array& b,
                        const OptionalShape& shape = {}, DType dtype = DType::kFloat32);
 // Vectors along the last dimension, with concentrations alpha; `shape` is that of the result
 // without that dimension.
 FARCALL_API Array dirichlet(const Array& key, const Array& alpha, const OptionalShape& shape = {},
                             DType dtype = DType::kFloat32);
+// chisquare, f and t have these degrees of freedom.
 FARCALL_API Array chisquare(const Array& key, const Array& df, const OptionalShape& shape = {},
                             DType dtype = DType::kFloat32);
 FARCALL_API Array f(const Array& key, const Array& dfnum, const Array& dfden,

@@ -1,6 +1,10 @@
 // Distributions with scipy's names (namespace farcall::stats), one namespace each, and statistics
 // of samples. Parameters are promoted to floats and broadcast. Invalid parameters give NaN.
 //
+// pdf is the density, pmf the probability of a number, cdf the distribution function, and sf is 1 -
+// cdf. ppf is the inverse of cdf, isf that of sf. logpdf, logpmf, logcdf and logsf are logarithms
+// of these. loc shifts the distribution, scale stretches it.
+//
 // All raise Error (INVALID_ARGUMENT) naming the function, such as "norm.pdf", if the operands do
 // not fit.
 #pragma once
@@ -42,7 +46,7 @@ FARCALL_API Array sf(const Array& x, const Array& a, const Array& b, const Array
                      const Array& scale = 1);
 }  // namespace truncnorm
 
-// The generalized normal distribution with shape beta.
+// The generalized normal distribution: density proportional to exp(-|x|^beta).
 namespace gennorm {
 FARCALL_API Array logpdf(const Array& x, const Array& beta);
 FARCALL_API Array pdf(const Array& x, const Array& beta);
@@ -185,13 +189,13 @@ FARCALL_API Array cdf(const Array& x, const Array& loc = 0, const Array& scale =
 FARCALL_API Array ppf(const Array& q, const Array& loc = 0, const Array& scale = 1);
 }  // namespace uniform
 
-// The von Mises distribution on the circle.
+// The von Mises distribution on the circle: density proportional to exp(kappa cos(x)), kappa > 0.
 namespace vonmises {
 FARCALL_API Array logpdf(const Array& x, const Array& kappa);
 FARCALL_API Array pdf(const Array& x, const Array& kappa);
 }  // namespace vonmises
 
-// The Cauchy distribution wrapped around the circle.
+// The Cauchy distribution wrapped around the circle, on [0, 2 pi], with parameter c in (0, 1).
 namespace wrapcauchy {
 FARCALL_API Array logpdf(const Array& x, const Array& c);
 FARCALL_API Array pdf(const Array& x, const Array& c);

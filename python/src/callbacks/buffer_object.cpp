@@ -34,7 +34,7 @@ PyTypeObject* buffer_type = nullptr;
 
 BufferObject* raw(PyObject* self) { return reinterpret_cast<BufferObject*>(self); }
 
-// Raises if the callback is over.
+// Raises if the callback has returned.
 Buffer& open(PyObject* self) {
   BufferObject* object = raw(self);
   if (object->is_open) return object->buffer;
@@ -46,7 +46,7 @@ Buffer& open(PyObject* self) {
                   nb::cast<std::string>(nb::handle(object->callback))));
 }
 
-// For what the host would read: raises if the buffer is in the memory of a device.
+// The same for access by the host: also raises if the buffer is in the memory of a device.
 Buffer& open_on_host(PyObject* self) {
   Buffer& buffer = open(self);
   if (!buffer.device()) return buffer;
@@ -57,7 +57,8 @@ Buffer& open_on_host(PyObject* self) {
                   buffer.device()->device_ordinal));
 }
 
-// Freed objects for reuse: each call creates and releases a few. Guarded by the interpreter lock.
+// The memory of freed objects, for reuse: each call creates and releases a few. Guarded by the
+// interpreter lock.
 class Spare {
  public:
   BufferObject* take() { return count_ > 0 ? objects_[--count_] : nullptr; }
@@ -188,7 +189,9 @@ void release_buffer(PyObject* self, Py_buffer* view) {
 
 PyObject* as_numpy(PyObject* self) {
   const Buffer& buffer = open_on_host(self);
-  // The base of the array is a counted view.
+  // The base of the numpy array is a memoryview of this object, so that the array counts as a view
+  // until it is released. The memoryview has bytes as items, because Python's buffer protocol has
+  // no format for some dtypes.
   raw(self)->as_bytes = true;
   PyObject* base = PyMemoryView_FromObject(self);
   raw(self)->as_bytes = false;
@@ -457,8 +460,7 @@ PyGetSetDef context_getters[] = {
     {}};
 
 PyType_Slot context_slots[] = {
-    {Py_tp_doc,
-     const_cast<char*>("What a buffer callback is told of the execution that calls it.")},
+    {Py_tp_doc, const_cast<char*>("Describes the execution that calls a buffer callback.")},
     {Py_tp_dealloc, reinterpret_cast<void*>(deallocate_context)},
     {Py_tp_getset, context_getters},
     {Py_tp_repr, reinterpret_cast<void*>(describe_context)},

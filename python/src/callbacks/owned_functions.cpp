@@ -11,8 +11,10 @@
 namespace farcall::python {
 namespace {
 
-// Counts the references found to programs, parameters and callbacks, and compares them with their
-// use counts. An object with more references is also held elsewhere, and so is what it refers to.
+// Finds the callbacks that are held only through the given references. For each program,
+// executable, parameter and callback that is reachable, counts the references that it finds, and
+// compares the number with the use count. If the use count is higher, the object is also held
+// elsewhere, and so is all that it refers to.
 class Ownership {
  public:
   void add(const HeldProgram& held) {

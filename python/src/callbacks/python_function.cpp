@@ -79,6 +79,7 @@ class Objects {
   size_t size_ = 0;
 };
 
+// The slot before `arguments` must be writable: the flag lets the callee use it during the call.
 nb::object call_plain(const PythonFunction& f, PyObject* const* arguments, size_t count) {
   return nb::steal(PyObject_Vectorcall(f.function.ptr(), arguments,
                                        count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
@@ -100,8 +101,8 @@ nb::object call_with_structure(const PythonFunction& f, std::span<const nb::obje
 }
 
 // Calls the function with the arrays unflattened to the structure of its arguments. `objects` holds
-// a free slot, `num_first` leading arguments, and the arrays. Raises what the function raises, or
-// KeyboardInterrupt if the user pressed Ctrl-C.
+// a free slot (see call_plain), `num_first` leading arguments, and the arrays. Raises what the
+// function raises, or KeyboardInterrupt if the user pressed Ctrl-C.
 nb::object call(const PythonFunction& f, const Objects& objects, size_t num_first,
                 size_t num_arrays) {
   try {
@@ -118,8 +119,8 @@ nb::object call(const PythonFunction& f, const Objects& objects, size_t num_firs
 
 // ---- on buffers ----
 
-// The arguments of one call: a free slot, the context, the results, and the Buffers of arguments
-// and results.
+// The arguments of one call: a free slot (see call_plain), the context, the results in their
+// declared structure, and the Buffers of arguments and results. The Buffers are closed at the end.
 class BufferArguments {
  public:
   BufferArguments(const PythonFunction& f, const CallbackCall& call)
@@ -140,8 +141,10 @@ class BufferArguments {
 
   const Objects& objects() const { return objects_; }
 
-  // Overwrites results that the callback did not write with NaN, or for integers with 0x80 bytes,
-  // so that stale memory is not mistaken for values. Returns the index of the first such result.
+  // Overwrites the results that the callback did not write: those of which it took neither a view
+  // nor the address. Otherwise stale memory could be mistaken for values. Writes NaN, the bytes
+  // 0x80 for integers, and zeros for other dtypes without NaN. Returns the index of the first such
+  // result.
   std::optional<size_t> poison_unwritten() {
     std::optional<size_t> first;
     for (size_t i = 0; i < call_.results.size(); ++i) {
@@ -199,7 +202,7 @@ class BufferArguments {
 void warn_of_views(const PythonFunction& f, size_t count) {
   const std::string text = fmt::format(
       "{}: views of {} of its Buffers outlive the callback. They keep their memory, and the "
-      "results were copied to memory of their own; let go of views before returning, or copy what "
+      "results were copied to memory of their own; release views before returning, or copy what "
       "is needed later with np.array(buffer)",
       described(f), count);
   if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) nb::raise_python_error();
@@ -228,8 +231,8 @@ void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
   const nb::object result = call(f, arguments.objects(), 2, given.arguments.size());
   if (!result.is_none()) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: the callback must not return any values, for its results are what "
-                            "it writes into `out`; it returned {} of type {}",
+                fmt::format("{}: the callback must not return any values, because its results are "
+                            "what it writes into `out`; it returned {} of type {}",
                             described(f), repr_of(result), Py_TYPE(result.ptr())->tp_name));
   }
   const std::optional<size_t> unwritten = arguments.poison_unwritten();

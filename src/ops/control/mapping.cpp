@@ -50,7 +50,7 @@ std::vector<Array> map_in_turn(const FlatFunction& f, std::span<const Array> xs)
       .ys;
 }
 
-// a[0], b[0], a[1], b[1], … along one dimension; `a` may have one more element.
+// a[0], b[0], a[1], b[1], … along one dimension; `a` may have one element more than `b`.
 Array interleave(const Array& a, const Array& b, int64_t axis) {
   const int64_t size = b.shape()[axis];
   const Array pairs[] = {part(a, axis, 0, size), b};
@@ -62,8 +62,9 @@ Array interleave(const Array& a, const Array& b, int64_t axis) {
   return concatenate(all, axis);
 }
 
-// Combines neighbours, scans the half as many results recursively, and computes the elements in
-// between.
+// The algorithm of G. Blelloch, Prefix sums and their applications, 1990. Combines each pair of
+// neighbours. A recursive call scans the results, which are the odd elements of the whole scan.
+// Each even element combines the odd one before it with its own operand.
 std::vector<Array> scan_by_halves(const Combine& fn, std::span<const Array> elems, int64_t axis) {
   const int64_t size = elems[0].shape()[axis];
   if (size < 2) return {elems.begin(), elems.end()};

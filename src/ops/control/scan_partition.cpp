@@ -27,7 +27,8 @@ bool holds_foreign_calls(const Program& program) {
 
 PartitionResults control::scan_partition(const PartitionCall& call) {
   const auto& p = params_as<ScanParams>(call.params.get());
-  // Other loops are left to the engine. Callbacks run once, in order.
+  // A carry makes each step depend on the step before it. Effects and callbacks must run once and
+  // in order. Loops without foreign calls are left to the engine.
   if (p.num_carry > 0 || p.jaxpr->effects() != Effects::kNone || p.jaxpr->holds_callback ||
       !holds_foreign_calls(*p.jaxpr)) {
     return {};

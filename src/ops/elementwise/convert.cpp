@@ -19,12 +19,12 @@ void check_number(ShapeDtype type) {
   if (type.is_token()) type_error("a token has no elements to compute with");
 }
 
-// Raises for a conversion between keys of random numbers and other dtypes.
+// Raises for a conversion between random keys and other dtypes.
 void check_no_key(DType from, DType to) {
   if (!is_key(from) && !is_key(to)) return;
   throw TypeError(
-      fmt::format("{} does not become {}; random.key_data gives the words of a key, and "
-                  "random.wrap_key_data makes a key of words",
+      fmt::format("{} cannot be converted to {}; random.key_data gives the words of a key, and "
+                  "random.wrap_key_data makes a key from words",
                   dtype_name(from), dtype_name(to)));
 }
 

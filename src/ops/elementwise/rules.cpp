@@ -51,8 +51,8 @@ Array twice(A x) { return mul(x, like(x, 2)); }
 Array one_plus(A x) { return add(x, like(x, 1)); }
 Array one_minus(A x) { return sub(like(x, 1), x); }
 
-// 1 - x^2. The factored form is more accurate near one, but its derivatives are 0 / 0 where a
-// factor is zero: uses its value and the derivatives of the other form.
+// 1 - x^2. The value is that of (1 - x) (1 + x), which is more accurate near one. The derivatives
+// are those of 1 - x^2, because those of the product can become NaN where a factor is zero.
 Array one_minus_square(A x) {
   Array factors = mul(one_minus(x), one_plus(x));
   if (is_complex(x.dtype())) return factors;
@@ -72,8 +72,8 @@ Array abs_derivative(A t, A x, A r) {
   return real(mul(t, div(conj(x), length)));
 }
 
-// Clamped: outside the bounds exp(-x^2) is 0; without the clamp its derivatives would be 0 times
-// infinity.
+// Outside of the bounds exp(-x^2) is 0. x is clamped because the further derivatives would
+// otherwise be 0 times infinity there.
 Array erf_slope(A x, double scale) {
   const Array inside = clamp(like(x, -40), x, like(x, 40));
   return mul(like(x, scale * 2 * kInverseSqrtPi), exp(neg(square(inside))));
@@ -106,8 +106,8 @@ Array ndtr_slope(A x) {
   return mul(like(x, kNormalDensity), exp(mul(square(inside), like(x, -0.5))));
 }
 
-// The density divided by the distribution function. For negative x both are scaled, so that neither
-// underflows; for large positive x the scaled ones would overflow.
+// The normal density divided by the distribution function. For negative x both are scaled so that
+// they do not underflow. For positive x they are not, because the scaled ones would overflow.
 Array log_ndtr_slope(A x) {
   const Array is_above = ge(x, like(x, 0));
   const Array above = select(is_above, x, like(x, 0)), below = select(is_above, like(x, 0), x);
@@ -130,8 +130,8 @@ Array gamma_density(A a, A x) {
   return mul(at_zero, exp(sub(sub(logarithm, x), lgamma(a))));
 }
 
-// x^y. For y = 0 the power is constant; at x = 0 this needs a special case, because x^(y - 1) is
-// infinite.
+// The derivative of x^y with respect to x is y x^(y - 1). For y = 0 it is 0. At x = 0 this needs a
+// special case, because x^(y - 1) is infinite there.
 Array pow_by_base(A t, A x, A y) {
   const Array is_constant = bitwise_and(eq(x, like(x, 0)), eq(y, like(y, 0)));
   const Array exponent = sub(select(is_constant, like(y, 1), y), like(y, 1));

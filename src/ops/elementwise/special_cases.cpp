@@ -1,5 +1,5 @@
-// Functions that need special cases where a formula is undefined or inaccurate. Each case also has
-// the derivatives of the function.
+// Functions that need special cases where a formula is undefined or inaccurate. The derivatives are
+// correct in these cases too.
 #include <farcall/ops/special_cases.h>
 
 #include <array>
@@ -39,8 +39,9 @@ Array polynomial(A x, std::span<const double> coefficients) {
   return sum;
 }
 
-// Two numbers ordered by size. Selected, not computed by max and min, which halve the derivatives
-// of equal numbers: this way a smooth symmetric function of both keeps its derivatives.
+// Two numbers, ordered by size. They are selected and not computed with max and min: if the numbers
+// are equal, max and min would give each of them half of the derivative. With the selection, smooth
+// symmetric functions of both have the right derivatives of all orders.
 struct BySize {
   Array larger, smaller;
 };
@@ -102,7 +103,8 @@ Array hypot(const Array& x, const Array& y) {
   const Array length = mul(larger, lax::sqrt(add(like(a, 1), integer_pow(ratio, 2))));
   const Array infinity = like(a, std::numeric_limits<double>::infinity());
   const Array is_infinite = bitwise_or(eq(a, infinity), eq(b, infinity));
-  // At the origin, where hypot has no derivative, each operand gets half.
+  // hypot has no derivative at the origin. (|x| + |y|) / 2 has the same value there, and a
+  // derivative.
   const Array known = choose_scalar_or_all(is_point, mul(add(a, b), like(a, 0.5)), length);
   return choose_scalar_or_all(is_infinite, infinity, known);
 }

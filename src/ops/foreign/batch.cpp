@@ -13,7 +13,7 @@
 namespace farcall {
 namespace {
 
-// The leading batch dimension is the slowest.
+// Adds a leading batch dimension, which varies slowest in memory.
 MajorToMinor with_batch_in_front(const MajorToMinor& layout) {
   if (!layout) return layout;
   std::vector<int64_t> batched{0};

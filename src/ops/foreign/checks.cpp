@@ -29,10 +29,10 @@ void check_no_keys(std::string_view what, std::span<const ShapeDtype> inputs,
   const auto check = [&](std::string_view which, std::span<const ShapeDtype> types) {
     for (size_t i = 0; i < types.size(); ++i) {
       if (!is_key(types[i].dtype())) continue;
-      throw TypeError(fmt::format(
-          "{}: {} {} is {}; foreign functions have no keys. Give random.key_data(key), and make a "
-          "key of a result with random.wrap_key_data",
-          what, which, i, types[i].to_string()));
+      throw TypeError(
+          fmt::format("{}: {} {} is {}; foreign functions do not take or return random keys. Pass "
+                      "random.key_data(key), and convert a result with random.wrap_key_data",
+                      what, which, i, types[i].to_string()));
     }
   };
   check("argument", inputs);

@@ -21,13 +21,14 @@ namespace {
 
 using Indices = std::vector<int64_t>;
 
-// The same call without its side effect: only the call that computes the results has it.
+// The parameters of a call that computes tangents or cotangents. It has no side effect: only the
+// call that computes the results has one.
 FfiCallParams without_side_effect(FfiCallParams params) {
   params.has_side_effect = false;
   return params;
 }
 
-// ---- what rules give ----
+// ---- checks of what rules return ----
 
 void check_count(const std::string& target, std::string_view rule, std::string_view what,
                  size_t wanted, size_t got) {
@@ -84,7 +85,7 @@ std::vector<Array> call_backward(const TargetDefinition& definition, const FfiCa
       operands);
 }
 
-// ---- from forward and backward halves ----
+// ---- from the rules for reverse mode ----
 
 // The forward-mode derivative for a call with reverse-mode rules: by its jvp rule, or by
 // transposing the backward rule. Operands: residuals, primals, nonzero tangents.
@@ -152,7 +153,8 @@ ProgramPtr forward_program(const TargetDefinition& definition, const ParamsPtr& 
   }
 }
 
-// A function that calls `make` once and caches its program.
+// Returns a function that calls `make` at its first use and caches the program. Threads that use it
+// for the first time at the same moment may each call `make`; all get the same program.
 std::function<ProgramPtr()> lazily(std::function<ProgramPtr()> make) {
   struct Lazy {
     std::mutex mutex;

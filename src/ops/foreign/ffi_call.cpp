@@ -163,8 +163,11 @@ void check_options(const std::string& target, std::span<const ShapeDtype> result
 }  // namespace
 
 // Calls with the same attributes and number of operands share a node while the declarations of the
-// target are unchanged. Nodes are only added, at the front of a list that readers traverse without
-// a lock.
+// target are unchanged.
+//
+// Readers traverse the list of nodes without a lock. So nodes are added at the front only, and are
+// freed only with this object. Outdated nodes stay in the list, because callers may still hold
+// executables of theirs. Two threads may add equal nodes; this costs memory, but is correct.
 struct FfiCall::Shared {
   struct Node {
     Attributes attributes;  // as given
@@ -253,7 +256,7 @@ struct FfiCall::Shared {
     for (const Array& operand : operands) {
       inputs.push_back(Atom::variable(builder.add_input(operand.type())));
     }
-    // Calls from other lines share this program, so it has no line.
+    // The program has no source line, because calls from several lines share it.
     for (const uint32_t output : builder.add_equation(kFfiCall, params, inputs)) {
       outputs.push_back(Atom::variable(output));
     }
@@ -269,8 +272,9 @@ class FfiCall::Known {
                                        FfiCallOptions options) {
     size_t hash = std::hash<std::string>()(target_name);
     for (const ShapeDtype& type : result_types) detail::mix(hash, type.hash());
-    // Calls in use are kept alive by their users. The others are destroyed outside of the lock,
-    // because destroying a handler's state runs foreign code.
+    // Holds the calls that the cache drops. It must be declared before the lock, so that it is
+    // destroyed after the lock is released: destroying a handler's state runs foreign code, which
+    // may make calls itself.
     std::vector<std::shared_ptr<Shared>> dying;
     const std::lock_guard lock(mutex_);
     if (auto found = calls_.find(hash, [&](const Shared& known) {
@@ -287,7 +291,7 @@ class FfiCall::Known {
   }
 
   void clear() {
-    std::vector<std::shared_ptr<Shared>> dying;
+    std::vector<std::shared_ptr<Shared>> dying;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
     dying = calls_.clear();
   }
@@ -333,8 +337,8 @@ namespace {
   throw;  // not reached; raise_with does not return
 }
 
-// The caller's line, as set by the front end, or else of the C++ call. Null for calls in farcall's
-// own code.
+// The line that the front end gives; without a front end, the line of the C++ call. Null for calls
+// in farcall's own code.
 SourceLocationPtr line_of(const CallSite& where) {
   if (SourceLocationPtr known = current_location()) return known;
   constexpr std::string_view kThisFile = "src/ops/foreign/ffi_call.cpp", kHere = __FILE__;
@@ -362,7 +366,7 @@ std::vector<Array> FfiCall::operator()(ListOf<Array> operands, const Attributes&
     return (*this)(strong, attributes, where);
   }
   if (is_evaluating() && is_call_on_host(operands)) {
-    // The program of a call is shared by callers from many lines.
+    // Calls from several lines share the program, so the line is added to the error here.
     try {
       if (const Executable* compiled = executable(operands, attributes)) {
         return run(*compiled, operands);

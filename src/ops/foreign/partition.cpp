@@ -37,8 +37,9 @@ std::vector<ShapeDtype> unnamed_types(std::span<const ShapeDtype> types,
   return inner;
 }
 
-// The dimension of the last vmap comes first. An unbatched operand may have size 1 there; it is
-// shared by all parts of the batch.
+// Names the dimensions that vmaps added. The dimension of the last vmap comes first. An unbatched
+// operand may have size 1 there; all parts of the batch use it, so this dimension gets a name of
+// its own.
 void name_batches(const FfiCallParams& p, std::span<const ShapeDtype> operands,
                   NamedDimensions& names) {
   std::vector<size_t> num_named(operands.size(), 0);
@@ -55,7 +56,8 @@ void name_batches(const FfiCallParams& p, std::span<const ShapeDtype> operands,
   }
 }
 
-// A name with two different sizes cannot be divided.
+// Removes the names that occur with different sizes, because such dimensions cannot be divided
+// together.
 void drop_uneven(std::span<const ShapeDtype> operands, std::span<const ShapeDtype> results,
                  NamedDimensions& names) {
   std::map<std::string, int64_t> sizes;
@@ -157,7 +159,7 @@ PartitionResults ffi_call_partition(const PartitionCall& call) {
     }
     std::vector<Array> found =
         bind_primitive(call.primitive, make_params(std::move(local)), shards);
-    // If a divided name is in no result, each call computes a summand.
+    // If no result has a divided name, each call computes a summand of the results.
     if (!division.summed.empty()) {
       for (Array& addend : found) addend = lax::psum(addend, division.summed);
     }

@@ -24,7 +24,9 @@ void add_pattern(const ShardingRule& rule, const ShardingRule::Pattern& pattern,
     const auto is_whole = [&](const std::string& factor) {
       return std::ranges::find(whole, factor) != whole.end();
     };
-    // Factors that are faster than an undivided one are not divided either.
+    // The factors of a dimension are listed from the slowest to the fastest. Shards are contiguous,
+    // so a factor cannot be divided if a slower one is not. Removes the first such factor and all
+    // that follow.
     names[d].erase(std::ranges::find_if(names[d], is_whole), names[d].end());
   }
 }

@@ -54,8 +54,8 @@ lax::GatherOptions gather_options_of(const GatherParams& p) {
   return {p.mode, p.fill_value, p.unique_indices, p.indices_are_sorted};
 }
 
-// Gathers the tangent. It is zero for windows outside, where the result does not depend on the
-// operand.
+// Gathers the tangent. For windows outside of the operand, the result is the fill value, so the
+// tangent is zero.
 JvpResults gather_jvp(const JvpCall& call) {
   const auto& p = params_as<GatherParams>(call.params.get());
   lax::GatherOptions options = gather_options_of(p);
@@ -79,8 +79,8 @@ BatchResults gather_batch(const BatchCall& call) {
   Shape window = p.slice_sizes;
   const int64_t new_size = where == NewDimension::kInOperand ? call.axis.size : 1;
   if (call.is_batched(0)) window.insert(window.begin(), new_size);
-  // Windows of different batch elements never overlap, but their concatenated indices are not
-  // sorted.
+  // If the operand is batched, windows of different batch elements do not overlap. If the indices
+  // are batched, those of all batch elements together are not sorted.
   lax::GatherOptions options = gather_options_of(p);
   options.unique_indices = options.unique_indices && call.is_batched(0);
   options.indices_are_sorted = options.indices_are_sorted && !call.is_batched(1);

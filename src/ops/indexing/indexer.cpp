@@ -122,7 +122,8 @@ bool any_negative(const Array& x) {
   return std::ranges::any_of(x.values<T>(), [](T value) { return value < 0; });
 }
 
-// Whether the indices may be negative. False only if the dtype is unsigned or the values are known.
+// Whether the indices may be negative. False if the dtype is unsigned, or if the values are known
+// and none is negative. Known values are tested for int32 and int64 only.
 bool may_be_negative(const Array& x) {
   if (dtype_info(x.dtype()).kind != DTypeKind::kSigned) return false;
   if (!x.node().storage()) return true;

@@ -11,7 +11,7 @@ JvpResults scatter_jvp(const JvpCall& call);
 JvpResults scatter_add_jvp(const JvpCall& call);
 // The derivative with respect to the updates needs unique indices.
 JvpResults scatter_mul_jvp(const JvpCall& call);
-// Equal values share the derivative.
+// Where the result equals the operand or some of the updates, these share the derivative equally.
 JvpResults scatter_extreme_jvp(const JvpCall& call);
 
 std::vector<Array> scatter_transpose(const TransposeCall& call);

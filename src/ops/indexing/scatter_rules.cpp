@@ -77,8 +77,9 @@ JvpResults scatter_jvp(const JvpCall& call) {
     return {{result},
             {lax::scatter(operand_tangent, indices, updates_tangent, p, scatter_options_of(p))}};
   }
-  // Only scatter defines which of several updates to one element stays. Scatters the numbers of the
-  // updates: an update contributes where its number is read back.
+  // If several updates write one element, scatter decides which one wins. To find it, this scatters
+  // the numbers of the updates and reads them back. An update contributes to the tangent only where
+  // its own number is found. 0 marks elements that no update writes.
   const Array numbers = window_numbers(updates.type(), p.update_window_dims);
   const Array written = lax::scatter(zeros_of(ShapeDtype(numbers.dtype(), operand.shape())),
                                      indices, numbers, p, scatter_options_of(p));

@@ -47,8 +47,8 @@ int64_t count_segments(std::string_view f, const Array& ids, const SegmentOption
   if (options.num_segments) return *options.num_segments;
   if (!ids.has_known_values()) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: num_segments must be given, for the values of segment_ids are not "
-                            "known while the function is recorded",
+                fmt::format("{}: num_segments must be given, because the values of segment_ids are "
+                            "not known while the function is recorded",
                             f));
   }
   const std::vector<int64_t> values = integer_values(ids);

@@ -98,7 +98,7 @@ Array reshape(const Array& x, ListOf<int64_t> shape) {
   for (int64_t& size : sizes) {
     if (size != -1) {
       if (__builtin_mul_overflow(known, size, &known)) {
-        fail_shape("reshape", "the sizes {} multiply to more than 63 bits hold",
+        fail_shape("reshape", "the sizes {} have a product of more than 63 bits",
                    shape_to_string(shape));
       }
     } else if (unknown) {

@@ -167,6 +167,9 @@ struct Extents {
   }
 };
 
+// The cotangent of lhs: the cotangent of the result, dilated by the strides, is convolved with the
+// reversed weights, whose input and output features change roles. The padding is such that the
+// result has the size of lhs.
 Array transpose_lhs(const TransposeCall& call, const ConvParams& p) {
   const Extents extents(call, p);
   const int64_t groups = std::max(p.feature_group_count, p.batch_group_count);
@@ -198,6 +201,9 @@ Array transpose_lhs(const TransposeCall& call, const ConvParams& p) {
                          p.lhs_spec[0]);
 }
 
+// The cotangent of the weights: lhs is convolved with the cotangent of the result as weights. The
+// sum is over the batch, so batch and features change roles, and so do strides and dilation of the
+// weights.
 Array transpose_rhs(const TransposeCall& call, const ConvParams& p) {
   const Extents extents(call, p);
   ConvParams back = p;

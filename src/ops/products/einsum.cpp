@@ -215,8 +215,9 @@ std::set<int> needed_by(const std::vector<Term>& terms, size_t x, size_t y, cons
   return needed;
 }
 
-// The pair whose product is smallest relative to the two terms; ties are broken by the number of
-// operations.
+// The pair for which the size of the product minus the sizes of both terms is smallest. Ties are
+// broken by the number of operations. This is the greedy method of D. Smith and J. Gray,
+// opt_einsum, 2018.
 std::pair<size_t, size_t> cheapest_pair(const std::vector<Term>& terms, const Labels& output,
                                         const std::map<int, int64_t>& sizes) {
   std::pair<size_t, size_t> best = {0, 1};

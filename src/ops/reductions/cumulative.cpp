@@ -57,9 +57,10 @@ Array interleaved(const Array& x, const Array& y, int64_t axis) {
   return lax::reshape(lax::concatenate(parts, axis + 1), joined);
 }
 
-// A cumulative operation made of pairwise ones: combines neighbours, scans the half as many results
-// recursively, and combines them with the elements in between. O(size) operations in O(log(size))
-// steps.
+// The algorithm of G. Blelloch, Prefix sums and their applications, 1990. Combines each pair of
+// neighbours. A recursive call scans the results, which are the odd elements of the whole scan.
+// Each even element combines the odd one before it with its own operand. This takes O(size)
+// operations in O(log(size)) steps.
 Array scan_pairs(Combine combine, const Array& x, int64_t axis) {
   const int64_t size = x.shape()[axis];
   if (size < 2) return x;

@@ -56,7 +56,8 @@ std::vector<ShapeDtype> collective_rule(std::span<const ShapeDtype> inputs, cons
   return {inputs[0].strengthened()};
 }
 
-// `whole` reduces over the batch dimension; `alone` computes the result if all elements are equal.
+// `whole` reduces a batched operand over its batch dimension. `alone` computes the result for an
+// operand that is not batched: all elements have the same value.
 BatchResults collective_batch(const BatchCall& call, Array (*whole)(const Array&, int64_t),
                               Array (*alone)(const Array&, int64_t)) {
   ReduceAxesParams p = params_as<ReduceAxesParams>(call.params.get());
@@ -187,7 +188,8 @@ BatchResults all_gather_batch(const BatchCall& call) {
   return {{bind(call.primitive, std::move(p), x)}, {0}};
 }
 
-// Every element has a cotangent for the operand of every other one: they are exchanged and summed.
+// Each element holds cotangents of the operands of all elements. They are sent to the elements that
+// the operands belong to, and are summed there.
 std::vector<Array> all_gather_transpose(const TransposeCall& call) {
   const auto& p = params_as<AllGatherParams>(call.params.get());
   const Array handed_out =
@@ -227,7 +229,7 @@ Array permute(const Array& x, std::span<const std::pair<int64_t, int64_t>> perm)
   }
   std::vector<Array> parts;
   for (int64_t begin = 0; begin < size;) {
-    // Adjacent elements that stay adjacent, or that all become zero, are moved together.
+    // Moves elements together that are adjacent before and after, or that all become zero.
     const int64_t source = sources[begin];
     int64_t end = begin + 1;
     while (end < size && sources[end] == (source < 0 ? -1 : source + end - begin)) ++end;

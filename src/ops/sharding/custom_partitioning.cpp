@@ -23,7 +23,7 @@
 
 namespace farcall {
 
-// Rules are code; the text of a program has their name only.
+// The rules are functions, which text cannot hold. The text of a program has only their name.
 Value to_value(const CustomPartitioningPtr& rules) { return to_value(rules->name); }
 void from_value(const Value& value, CustomPartitioningPtr& out) {
   auto rules = std::make_shared<CustomPartitioning>();

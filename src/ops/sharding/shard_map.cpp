@@ -32,7 +32,7 @@ using Specs = std::vector<PartitionSpec>;
 class AxesScope {
  public:
   explicit AxesScope(const std::vector<MeshAxis>& axes) {
-    axes_.reserve(axes.size());  // addresses must stay
+    axes_.reserve(axes.size());  // NamedAxis refers to its axis, so axes_ must not reallocate
     for (const MeshAxis& axis : axes) {
       axes_.push_back({axis.size, axis.name});
       named_.push_back(std::make_unique<NamedAxis>(axes_.back()));
@@ -202,7 +202,8 @@ Array with_leading_one(const Array& x) {
   return lax::reshape(x, shape);
 }
 
-// Residuals differ between devices: outside they are stacked along a new leading dimension.
+// Residuals differ between devices. Outside of the shard_map they are one array, stacked along a
+// new leading dimension; inside, this dimension has size 1.
 ProgramPtr with_stacked_residuals(const ProgramSplit& split) {
   return split.known->derived.find_or_make<ProgramPtr>(
       "stacked residuals", {static_cast<int64_t>(split.num_residuals)}, [&] {

@@ -23,8 +23,9 @@ void check_function(CallbackKind kind, const CallbackOptions& options, const F& 
               fmt::format("{} {}: the function is empty", callback_kind_name(kind), options.name));
 }
 
-// Converts a plain number that a function returned to the declared dtype, unless that is of a lower
-// kind. Raises OverflowError for an integer that does not fit.
+// Converts a plain number that a function returned to the declared dtype. A number of a higher
+// kind, such as a float for an integer dtype, is returned unchanged. Raises OverflowError for an
+// integer that does not fit.
 Array as_declared(const Array& x, ShapeDtype declared, CallbackKind kind_of_call,
                   std::string_view name) {
   if (!x.type().weak_type() || declared.rank() != 0) return x;

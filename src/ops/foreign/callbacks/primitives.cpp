@@ -64,7 +64,8 @@ class OwnMemory final : public MemoryKeeper {
     return kept_;
   }
   bool is_kept() const { return kept_ != nullptr; }
-  // With checked calls, the callback sees this invocation's memory instead.
+  // With the flag check_foreign_calls, the callback gets buffers of this invocation. keep() then
+  // keeps their memory too.
   void set_checked(const Invocation& invocation) { checked_ = &invocation; }
 
  private:
@@ -80,7 +81,7 @@ Storage copy_of(const Storage& from) {
   return copy;
 }
 
-// Calls through a frame, as programs do, because frames have the checks.
+// Calls the callback through a call frame, as programs do, because the checks are made there.
 void call_checked(const CallbackParams& params, std::span<Buffer> arguments,
                   std::span<Buffer> results, ExecutionOptions& options, OwnMemory& own) {
   ForeignCallSpec spec = {.target = params.callback->target, .results = params.result_types};
@@ -120,6 +121,8 @@ std::vector<Array> evaluate_callback(const ParamsPtr& params, std::span<const Ar
     p.callback->function(
         {ExecutionContext(Stage::kExecute, options, options.run_id), results, arguments, &own});
   }
+  // A view that the callback kept may still write to the memory of a result. Arrays are immutable,
+  // so they get copies then.
   std::vector<Array> arrays;
   for (size_t i = 0; i < memory.size(); ++i) {
     arrays.emplace_back(p.result_types[i], own.is_kept() ? copy_of(memory[i]) : memory[i]);
