@@ -17,6 +17,7 @@
 
 #include "array_object.h"
 #include "convert.h"
+#include "memory_in_use.h"
 
 namespace farcall::python {
 namespace {
@@ -60,9 +61,7 @@ void bind_segments(nb::module_& module) {
   module.def("optimization_barrier", [](nb::sequence operands) {
     return to_list(lax::optimization_barrier(to_arrays(operands, "optimization_barrier: operand")));
   });
-  // Releases the memory of a concrete array. Dangerous: discard() is not thread-safe, and a run on
-  // another thread may read this memory without the interpreter lock. The user must not delete an
-  // array that is in use.
+  // Programs that run meanwhile go on reading the memory of the array.
   module.def("delete_array", [](nb::handle object) {
     const Array array = to_array(object, "delete");
     if (array.is_deleted()) return;
@@ -70,6 +69,7 @@ void bind_segments(nb::module_& module) {
       throw TypeError(
           fmt::format("delete: a traced array has no memory, it is {}", array.type().to_string()));
     }
+    if (const Storage* memory = array.node().storage()) BriefRun::keep(*memory);
     discard(array);
   });
 }

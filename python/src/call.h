@@ -4,12 +4,14 @@
 #include <Python.h>
 
 #include <span>
+#include <vector>
 
 #include <farcall/core/result_storages.h>
 #include <farcall/program/engine.h>
 
 #include "array_object.h"
 #include "interpreter_lock.h"
+#include "memory_in_use.h"
 
 namespace farcall::python {
 
@@ -22,9 +24,11 @@ inline const ExecutionOptions kNoOptions;
 inline void execute(const Executable& executable, std::span<const Storage* const> inputs,
                     std::span<Storage> outputs, const ExecutionOptions& options = kNoOptions) {
   if (executable.is_brief()) {
+    const BriefRun run;
     executable.execute(inputs, outputs, options);
     return;
   }
+  const std::vector<Storage> references = references_to_inputs(executable, inputs);
   const WithoutLock without_lock;
   executable.execute(inputs, outputs, options);
 }

@@ -6,6 +6,7 @@ import collections
 import functools
 import gc
 import weakref
+from typing import Any
 
 import farcall as fc
 import jax
@@ -263,3 +264,16 @@ def test_branches_that_depend_on_other_operands(chosen):
 
 def test_map_over_nothing_in_batches():
     both(lambda m: lambda x: m.lax.map(lambda v: v * 2, x, batch_size=2), np.zeros((0, 3), F32))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.uint32, np.int32])
+@pytest.mark.parametrize("count", [2, 130, 300])
+def test_the_dtype_of_a_switch_index_may_be_too_narrow_for_the_number_of_branches(
+    dtype: Any, count: int
+) -> None:
+    def branch(number: int) -> Any:
+        return lambda: number
+
+    switch = fc.jit(lambda index: fc.lax.switch(index, [branch(i) for i in range(count)]))
+    for choice in (0, 1, 4, 100, min(200, np.iinfo(dtype).max), np.iinfo(dtype).min):
+        assert switch(dtype(choice)) == min(max(choice, 0), count - 1)

@@ -269,6 +269,8 @@ def test_gives_what_jax_gives(name):
         (lambda: fnp.einsum("ij->k", M), ValueError, "no operand has the output's 'k'"),
         (lambda: fnp.einsum("ijk", M), ValueError, "names 3 dimensions, operand 0 is f32"),
         (lambda: fnp.einsum("ij,ik", M, M.T), ValueError, "one letter has two sizes, 3 and 4"),
+        (lambda: fnp.einsum("ii->i", M[:1]), ValueError, "one letter has two sizes, 1 and"),
+        (lambda: fnp.einsum("ii", M[:, :1]), ValueError, "one letter has two sizes, .* and 1"),
         (lambda: fnp.cross(V, V), ValueError, "cross: vectors have two or three elements"),
         (lambda: fnp.diag(X), ValueError, "diag: v must be a vector or a matrix"),
         (lambda: fnp.linspace(0, 1, -1), ValueError, "linspace: num must not be negative"),

@@ -254,7 +254,9 @@ ForBounds for_bounds(const Array& lower, const Array& upper, std::optional<int64
     bounds.upper = convert(upper, to);
   }
   if (lower.has_known_values() && upper.has_known_values()) {
-    const int64_t count = integer_values(upper)[0] - integer_values(lower)[0];
+    const int64_t first = integer_values(lower)[0], last = integer_values(upper)[0];
+    int64_t count;
+    if (__builtin_sub_overflow(last, first, &count)) count = last < first ? 0 : INT64_MAX;
     bounds.trip_count = std::max<int64_t>(count, 0);
   } else if (unroll) {
     type_error("fori_loop: unroll needs bounds that are known when the function is recorded");
@@ -340,10 +342,11 @@ Array branch_of_index(const Array& index, size_t num_branches) {
     throw TypeError(fmt::format("switch: the index must be a scalar of an integer dtype, got {}",
                                 index.type().to_string()));
   }
-  // Clamped in the dtype of the index; this dtype may be too narrow for `last`, which is weakly
-  // typed.
+  // A narrow dtype may be unable to represent the last number, and int32 the index of a wide one.
+  const bool is_narrow = byte_width(index.dtype()) < 4;
+  const Array wide = is_narrow ? convert_element_type(index, DType::kInt32) : index;
   const Array last(static_cast<int64_t>(num_branches) - 1);
-  return convert_element_type(numpy::clip(index, Array(0), last), DType::kInt32);
+  return convert_element_type(numpy::clip(wide, Array(0), last), DType::kInt32);
 }
 
 }  // namespace

@@ -297,11 +297,17 @@ std::vector<Term> make_terms(std::string_view subscripts, const Parsed& parsed,
     for (size_t j = 0; j < parsed.inputs[i].size(); ++j) {
       int64_t& size = sizes.try_emplace(parsed.inputs[i][j], 1).first->second;
       const int64_t here = operands[i].shape()[j];
-      if (here != size && here != 1 && size != 1) {
+      const auto check = [&](int64_t other, bool is_broadcast) {
+        if (here == other || is_broadcast) return;
         fail_einsum(subscripts,
-                    "one letter has two sizes, {} and {}; dimension {} of operand {} is {}", size,
+                    "one letter has two sizes, {} and {}; dimension {} of operand {} is {}", other,
                     here, j, i, operands[i].type().to_string());
-      }
+      };
+      check(size, here == 1 || size == 1);
+      // Dimensions of a diagonal are not broadcast.
+      const Labels& labels = parsed.inputs[i];
+      const auto first = std::ranges::find(labels, labels[j]) - labels.begin();
+      check(operands[i].shape()[static_cast<size_t>(first)], false);
       if (here != 1) size = here;
     }
     terms.push_back({convert(operands[i], to), parsed.inputs[i]});

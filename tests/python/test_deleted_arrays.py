@@ -1,0 +1,84 @@
+"""Arrays that are deleted while programs read them: the programs finish with the old values."""
+
+import sys
+import threading
+from typing import Any
+
+import farcall as fc
+import farcall.numpy as fnp
+import numpy as np
+import pytest
+
+COUNT = 300_000  # bytes of this many floats go back to the allocator at once
+
+
+def overwrite_free_memory() -> list[fc.Array]:
+    return [fnp.full(COUNT, float(value)) for value in range(2, 10)]
+
+
+def after_callback(callback: Any, count: int = COUNT) -> Any:
+    """The sum of the argument, which is computed after the callback has run."""
+
+    def function(x: fc.Array) -> fc.Array:
+        zero = fc.pure_callback(callback, fc.ShapeDtypeStruct((), np.float32), x[0])
+        return (x + zero).sum() / count
+
+    return fc.jit(function)
+
+
+@pytest.mark.parametrize("is_numpy_memory", [False, True])
+def test_a_callback_may_delete_the_input_of_its_program(is_numpy_memory: bool) -> None:
+    x = fnp.asarray(np.ones(COUNT, np.float32)) if is_numpy_memory else fnp.ones(COUNT)
+    kept: list[Any] = []
+
+    def delete(_: Any) -> Any:
+        x.delete()
+        kept.extend(overwrite_free_memory())
+        return np.float32(0)
+
+    assert after_callback(delete)(x) == 1
+    assert x.is_deleted()
+
+
+@pytest.mark.parametrize("steps", [1, 1000])
+def test_another_thread_may_delete_the_input_of_a_program_that_runs(steps: int) -> None:
+    is_running, is_deleted = threading.Event(), threading.Event()
+
+    def wait(_: Any) -> Any:
+        is_running.set()
+        assert is_deleted.wait(60)
+        return np.float32(0)
+
+    inner = after_callback(wait)
+
+    @fc.jit
+    def function(x: fc.Array) -> fc.Array:
+        first = inner(x)
+        return fc.lax.fori_loop(1, steps, lambda i, total: total + x[i], first)
+
+    x = fnp.ones(COUNT)
+    results: list[fc.Array] = []
+    thread = threading.Thread(target=lambda: results.append(function(x)))
+    thread.start()
+    assert is_running.wait(60)
+    x.delete()
+    kept = overwrite_free_memory()
+    is_deleted.set()
+    thread.join()
+    assert results[0] == steps
+    assert len(kept) == 8
+
+
+def test_the_memory_of_an_array_that_a_program_read_is_freed_after_it() -> None:
+    memory = np.ones(COUNT, np.float32)
+    references = sys.getrefcount(memory)
+    x = fnp.asarray(memory)
+    assert sys.getrefcount(memory) > references
+
+    def delete(_: Any) -> Any:
+        x.delete()
+        assert sys.getrefcount(memory) > references
+        return np.float32(0)
+
+    assert after_callback(delete)(x) == 1
+    assert sys.getrefcount(memory) == references
