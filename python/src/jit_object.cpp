@@ -19,6 +19,7 @@
 #include <farcall/program/donation.h>
 #include <farcall/trace/call.h>
 #include <farcall/trace/debug_checks.h>
+#include <farcall/trace/divisions.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/origin.h>
@@ -315,7 +316,7 @@ PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObjec
   const auto& overwrites = executable->overwrites();
   const bool is_fast = !checks_results() &&
                        std::ranges::find(overwrites, true) == overwrites.end() &&
-                       !executable->has_output_shardings();
+                       !executable->has_output_shardings() && !has_home(*executable);
   if (is_fast && is_plain && are_arrays(args, nargs)) {
     remember_fast(state, args, nargs, signature.config, cached, *executable, place.is_committed);
   } else if (is_fast && place.device->is_host() && !place.is_committed) {

@@ -41,6 +41,9 @@ struct ShardMapParams {
   ProgramPtr jaxpr;
   std::vector<std::pair<std::string, int64_t>> mesh;
   std::vector<PartitionSpec> in_specs, out_specs;
+  // The mesh of the function that was recorded, which is no part of the program: where a jitted
+  // function runs if none of its arguments is on a mesh. Empty in programs from text.
+  Mesh home = {};
   static constexpr auto fields() {
     return std::tuple(field("devices", &ShardMapParams::devices),
                       field("in_specs", &ShardMapParams::in_specs),
@@ -54,6 +57,7 @@ struct ShardMapParams {
 struct ShardingConstraintParams {
   std::vector<std::pair<std::string, int64_t>> mesh;
   PartitionSpec spec;
+  Mesh home = {};  // as for shard_map
   static constexpr auto fields() {
     return std::tuple(field("mesh", &ShardingConstraintParams::mesh),
                       field("spec", &ShardingConstraintParams::spec));

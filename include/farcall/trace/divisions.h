@@ -30,6 +30,10 @@ struct DivisionReport {
 // One line for each call.
 FARCALL_API std::string to_text(std::span<const DivisionReport> calls);
 
+// Whether runs on uncommitted inputs use all devices of a mesh, because the program contains a
+// shard_map or a sharding constraint that was recorded with one.
+FARCALL_API bool has_home(const Executable& executable);
+
 // The executable for inputs with given shardings, and a report on each of its calls, in program
 // order. If no input lies over a mesh, this is the undivided executable, and there are no reports.
 struct DividedRun {

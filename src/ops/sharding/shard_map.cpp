@@ -246,15 +246,18 @@ std::vector<Array> shard_map_partial(const PartialCall& call) {
   PartitionSpec all_axes(1);
   for (const auto& [name, size] : p.mesh) all_axes[0].push_back(name);
   const Specs residuals(split.num_residuals, all_axes);
-  ShardMapParams known{p.devices, with_stacked_residuals(split), p.mesh,
+  ShardMapParams known{p.devices,
+                       with_stacked_residuals(split),
+                       p.mesh,
                        selected(p.in_specs, call.is_unknown, false),
-                       selected(p.out_specs, split.is_unknown, false)};
+                       selected(p.out_specs, split.is_unknown, false),
+                       p.home};
   append(known.out_specs, residuals);
   const std::vector<Array> found =
       bind_shard_map(std::move(known), select(call.inputs, call.is_unknown, false));
   const size_t num_known = found.size() - split.num_residuals;
-  ShardMapParams unknown{p.devices, from_stacked_residuals(split), p.mesh, residuals,
-                         selected(p.out_specs, split.is_unknown)};
+  ShardMapParams unknown{p.devices, from_stacked_residuals(split),           p.mesh,
+                         residuals, selected(p.out_specs, split.is_unknown), p.home};
   append(unknown.in_specs, selected(p.in_specs, call.is_unknown));
   std::vector<Array> operands(found.begin() + static_cast<int64_t>(num_known), found.end());
   append(operands, select(call.inputs, call.is_unknown));
@@ -304,8 +307,8 @@ std::vector<Array> shard_map_transpose(const TransposeCall& call) {
   const ProgramTranspose derived = transpose_program(p.jaxpr, is_linear, has_cotangent);
   const Specs known = selected(p.in_specs, is_linear, false);
   const Specs cotangents = selected(p.out_specs, has_cotangent);
-  ShardMapParams params{p.devices, nullptr, p.mesh, known,
-                        selected(p.in_specs, derived.has_cotangent)};
+  ShardMapParams params{
+      p.devices, nullptr, p.mesh, known, selected(p.in_specs, derived.has_cotangent), p.home};
   append(params.in_specs, cotangents);
   params.jaxpr = with_shares(derived, p, known.size(), cotangents, params.out_specs);
   std::vector<Array> operands = select<Array>(call.inputs, is_linear, false);
@@ -391,6 +394,7 @@ std::vector<Array> call_shard_map(LeafCall& call, const ShardMapOptions& options
   ShardMapParams params;
   for (const MeshAxis& axis : axes) params.mesh.emplace_back(axis.name, axis.size);
   params.devices = shared_devices(call.where(), options, axes);
+  params.home = options.mesh;
   std::vector<ShapeDtype> shards;
   for (size_t i = 0; i < call.leaves().size(); ++i) {
     shards.push_back(Partition(call.leaves()[i].type(), options.in_specs[i], axes,

@@ -53,7 +53,7 @@ FARCALL_REGISTER_PRIMITIVE(kConstraint);
 
 Array with_sharding_constraint(const Array& x, const NamedSharding& sharding) {
   if (x.is_concrete()) return device_put(x, sharding);
-  ShardingConstraintParams params{{}, sharding.spec};
+  ShardingConstraintParams params{{}, sharding.spec, sharding.mesh};
   for (const MeshAxis& axis : sharding.mesh.axes()) params.mesh.emplace_back(axis.name, axis.size);
   return bind_one(kConstraint, make_params(std::move(params)), {&x, 1});
 }

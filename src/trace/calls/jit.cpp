@@ -300,7 +300,7 @@ std::vector<Array> run_as_spread(const Executable& executable, std::span<const A
 
 std::vector<Array> run_anywhere(const Executable& executable, std::span<const Array> inputs,
                                 const ExecutionOptions& options, bool is_committed) {
-  const SpreadPlanPtr spread = plan_spread(executable, inputs);
+  const SpreadPlanPtr spread = plan_spread(executable, inputs, is_committed);
   return spread ? run_as_spread(executable, inputs, options, is_committed, *spread)
                 : execute_anywhere(executable, inputs, options, is_committed);
 }
@@ -312,7 +312,7 @@ std::vector<Array> run(const Executable& executable, std::span<const Array> inpu
   const Storage* memory[kMaxHostInputs];
   const bool is_simple = executable.device().is_host() && !is_committed &&
                          collect_host_memory(inputs, memory) &&
-                         fit(executable.input_types(), inputs);
+                         fit(executable.input_types(), inputs) && !has_home(executable);
   std::vector<Array> results = is_simple
                                    ? execute(executable, {memory, inputs.size()}, options, false)
                                    : run_anywhere(executable, inputs, options, is_committed);
@@ -323,7 +323,7 @@ std::vector<Array> run(const Executable& executable, std::span<const Array> inpu
 std::vector<Array> run_donating(const Executable& executable, std::span<const Array> inputs,
                                 bool is_committed) {
   if (!fit(executable.input_types(), inputs)) wrong_inputs(executable.input_types(), inputs);
-  const SpreadPlanPtr spread = plan_spread(executable, inputs);
+  const SpreadPlanPtr spread = plan_spread(executable, inputs, is_committed);
   if (spread && spread->runs_on_mesh()) {
     std::vector<Array> results = execute_on_mesh(*spread, inputs, {});
     if (checks_results()) check_results(executable.program(), inputs, results);

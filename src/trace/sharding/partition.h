@@ -47,8 +47,10 @@ struct SpreadPlan {
   bool runs_on_mesh() const { return divided && divided->layout; }
 };
 using SpreadPlanPtr = std::shared_ptr<const SpreadPlan>;
-// Null if no input is sharded.
-SpreadPlanPtr plan_spread(const Executable& executable, std::span<const Array> inputs);
+// Null if no input is sharded, unless nothing is committed (`is_committed` speaks for the call) and
+// the executable has a home.
+SpreadPlanPtr plan_spread(const Executable& executable, std::span<const Array> inputs,
+                          bool is_committed);
 // Puts the results of a run where the plan keeps them.
 void spread_results(const SpreadPlan& plan, std::span<Array> results);
 

@@ -63,7 +63,7 @@ std::vector<Array> place_results(std::vector<Array> results, const Shardings& ou
 std::vector<Array> constrain_results(std::vector<Array> results, const Shardings& out_shardings) {
   for (size_t i = 0; i < out_shardings.size(); ++i) {
     if (!out_shardings[i] || results[i].is_concrete()) continue;
-    ShardingConstraintParams params{{}, out_shardings[i]->spec};
+    ShardingConstraintParams params{{}, out_shardings[i]->spec, out_shardings[i]->mesh};
     for (const MeshAxis& axis : out_shardings[i]->mesh.axes()) {
       params.mesh.emplace_back(axis.name, axis.size);
     }

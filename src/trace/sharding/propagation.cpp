@@ -52,6 +52,23 @@ bool has_meshes(const Program& program) {
   });
 }
 
+Mesh home_of(const Program& program) {
+  return program.derived.find_or_make<Mesh>("home", {}, [&] {
+    Mesh home;
+    for_each_equation(program, [&](const Program&, const Equation& equation, size_t) {
+      if (!home.devices().empty()) return;
+      const Params* params = equation.params.get();
+      if (const auto* constraint = try_params<ShardingConstraintParams>(params)) {
+        home = constraint->home;
+      } else if (const auto* map = try_params<ShardMapParams>(params)) {
+        home = map->home;
+      }
+      if (home.devices().size() <= 1) home = Mesh();
+    });
+    return home;
+  });
+}
+
 Propagation::Propagation(const Program& program, const CallSpecs& specs, const Mesh& mesh,
                          bool are_fixed)
     : program_(program),

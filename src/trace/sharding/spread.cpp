@@ -1,5 +1,6 @@
 // How executables run on sharded inputs, and the shardings of their results. These decide where
 // results are stored; values do not depend on them.
+#include <algorithm>
 #include <functional>
 #include <mutex>
 
@@ -73,10 +74,23 @@ SpreadPlanPtr make_plan(const Executable& executable, const Mesh& mesh,
 
 }  // namespace
 
-SpreadPlanPtr plan_spread(const Executable& executable, std::span<const Array> inputs) {
-  const NamedSharding* first = first_sharding(inputs);
-  if (!first) return nullptr;
-  const Mesh& mesh = first->mesh;
+bool has_home(const Executable& executable) {
+  if (!has_other_devices()) return false;
+  const Mesh home = home_of(executable.program());
+  return !home.devices().empty() && std::ranges::all_of(home.devices(), &Device::is_addressable);
+}
+
+SpreadPlanPtr plan_spread(const Executable& executable, std::span<const Array> inputs,
+                          bool is_committed) {
+  Mesh mesh;
+  if (const NamedSharding* first = first_sharding(inputs)) {
+    mesh = first->mesh;
+  } else if (has_home(executable) && !is_committed &&
+             std::ranges::none_of(inputs, farcall::is_committed)) {
+    mesh = home_of(executable.program());
+  } else {
+    return nullptr;
+  }
   const auto plans = executable.derived().find_or_make<std::shared_ptr<Plans>>(
       "spread plans", {}, [] { return std::make_shared<Plans>(); });
   const size_t hash = hash_of(mesh, inputs);
