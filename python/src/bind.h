@@ -53,6 +53,7 @@ void bind_scipy_linalg(nb::module_& module);       // linear algebra with scipy'
 void bind_signal(nb::module_& module);             // signal processing
 void bind_special(nb::module_& module);            // special functions
 void bind_stats(nb::module_& module);              // distributions
+void bind_testing(nb::module_& module);            // checks of derivatives and of batching
 void bind_vmap(nb::module_& module);               // vmap
 // Device, and functions of devices and of arrays' placement.
 void bind_devices(nb::module_& module, nb::module_& functions);

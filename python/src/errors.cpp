@@ -5,6 +5,7 @@
 #include <typeinfo>
 
 #include <farcall/core/error.h>
+#include <farcall/ops/checks.h>
 #include <farcall/trace/debug_checks.h>
 
 #include "text.h"
@@ -26,6 +27,7 @@ PyObject* class_of(const Error& error) {
   if (dynamic_cast<const NameError*>(&error)) return PyExc_NameError;
   if (dynamic_cast<const OverflowError*>(&error)) return PyExc_OverflowError;
   if (dynamic_cast<const FloatingPointError*>(&error)) return PyExc_FloatingPointError;
+  if (dynamic_cast<const testing::CheckError*>(&error)) return PyExc_AssertionError;
   if (const auto* conversion = dynamic_cast<const TracerConversionError*>(&error)) {
     return conversion_classes[static_cast<size_t>(conversion->conversion())];
   }

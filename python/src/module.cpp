@@ -58,6 +58,8 @@ NB_MODULE(_core, module) {
   bind_checkpoint(transforms);
   bind_custom_rules(transforms);
   bind_closures(transforms);
+  nanobind::module_ testing = module.def_submodule("testing");
+  bind_testing(testing);
   nanobind::module_ sharding = module.def_submodule("sharding");
   bind_sharding(sharding);
   nanobind::module_ lax = module.def_submodule("lax");

@@ -29,7 +29,7 @@ std::vector<Array> PythonCall::run(std::span<const Array> inputs) {
 
 std::vector<Array> PythonCall::record_result(nb::handle result) {
   FlatResult flat = flatten_result(where(), result);
-  result_tree_ = std::move(flat.tree);
+  set_result_tree(std::move(flat.tree));
   return std::move(flat.arrays);
 }
 

@@ -14,7 +14,6 @@
 
 namespace farcall::python {
 
-// Keeps the last result of the function for later queries.
 class PythonCall : public farcall::detail::LeafCall {
  public:
   // `leaves` are the leaves of `arguments` as arrays; a leaf that is null is passed as the original
@@ -27,11 +26,7 @@ class PythonCall : public farcall::detail::LeafCall {
   std::string parameter_name(size_t leaf) const override {
     return describe_parameter(function_, arguments_, leaf);
   }
-  std::string result_name(size_t leaf) const override {
-    return "result" + leaf_path(result_tree_, leaf);
-  }
   const CallArguments& arguments() const { return arguments_; }
-  const TreeDef& result_tree() const { return result_tree_; }
 
  protected:
   std::vector<Array> run(std::span<const Array> inputs) override;
@@ -43,7 +38,6 @@ class PythonCall : public farcall::detail::LeafCall {
  private:
   nb::handle function_;
   const CallArguments& arguments_;
-  TreeDef result_tree_;
 };
 
 // A call to be differentiated.

@@ -8,7 +8,7 @@ import farcall as fc
 import farcall.numpy as fnp
 import numpy as np
 import pytest
-from farcall import lax
+from farcall import lax, random
 from farcall.custom_batching import custom_vmap
 from farcall.testing import check_batching, check_derivatives
 
@@ -97,6 +97,13 @@ def test_the_report_names_leaves_and_parts_of_complex_numbers() -> None:
     ) in str(caught.value)
 
 
+def test_the_report_names_leaves_of_dicts_by_their_path() -> None:
+    wrong = with_jvp(lambda x: x * x, lambda x: 3 * x)
+    tree = {"weights": {"first": X, "second": X[:2]}, "shift": np.float64(1)}
+    with pytest.raises(AssertionError, match=r"by argument 0\['weights'\]\['second'\]\[1\] should"):
+        check_derivatives(lambda t: wrong(t["weights"]["second"]), (tree,))
+
+
 def test_a_rule_that_changes_the_result_is_found() -> None:
     wrong = fc.custom_jvp(lambda x: x * x)
     wrong.defjvp(lambda primals, tangents: (primals[0], 2 * primals[0] * tangents[0]))
@@ -115,6 +122,33 @@ def test_a_wrong_second_derivative_is_found() -> None:
 def test_derivatives_that_are_not_numbers_are_found() -> None:
     with pytest.raises(AssertionError, match="and is nan"):
         check_derivatives(with_jvp(lambda x: x, lambda x: np.nan), (X,))
+
+
+@pytest.mark.parametrize("dtype", ["float8_e5m2", "float8_e4m3fn", "float8_e3m4"])
+def test_floats_of_eight_bits_have_tolerance_enough(dtype: str) -> None:
+    x = np.array([0.5, 1.0], getattr(fc.dtypes, dtype))
+    check_derivatives(lambda a: a * a, (x,))
+    with pytest.raises(AssertionError, match="the derivative of result 0"):
+        check_derivatives(with_jvp(lambda a: a, lambda a: 14 + 0 * a), (x,))
+
+
+def test_random_keys_are_not_differentiated() -> None:
+    key = random.key(3)
+    check_derivatives(lambda k, x: (random.normal(k, x.shape, x.dtype) * x, k), (key, X))
+    with pytest.raises(ValueError, match="no argument is a float or a complex number"):
+        check_derivatives(lambda k: random.normal(k), (key,))
+
+
+def test_functions_are_called_with_arrays_and_keyword_arguments() -> None:
+    seen = set()
+
+    def function(x: Any, n: Any, *, power: Any) -> Any:
+        seen.update([type(x), type(n), type(power)])
+        return x**power + n, 2.0
+
+    check_derivatives(function, (X, 1), power=2)
+    check_batching(function, (X, 1), power=2)
+    assert seen == {fc.Array, int}
 
 
 def test_what_cannot_be_checked_is_refused() -> None:
@@ -193,6 +227,49 @@ def test_batches_of_other_types_and_errors_are_reported() -> None:
         check_batching(narrower, (X,))
 
 
+def test_another_structure_under_vmap_is_reported() -> None:
+    def function(x: Any) -> Any:
+        return (x, x) if isinstance(x, fc.core.Tracer) else {"alone": x}
+
+    with pytest.raises(AssertionError) as caught:
+        check_batching(function, (X,))
+    assert str(caught.value) == (
+        "check_batching(function): vmap with in_axes=(0,): the structure should be {'alone': *}, "
+        "got (*, *)"
+    )
+
+
+def test_flags_that_check_results_do_not_concern_the_batches() -> None:
+    with fc.debug_nans():
+        check_batching(lambda unused, x: x, (X * np.nan, X))
+
+
+def test_an_interrupt_under_vmap_is_not_a_finding() -> None:
+    interrupted = custom_vmap(lambda x: x)
+
+    @interrupted.def_vmap
+    def _(size: int, batched: Any, x: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check_batching(interrupted, (X,))
+
+
+def test_random_keys_are_batched_and_compared_bit_by_bit() -> None:
+    key = random.key(3)
+    check_batching(lambda k, x: random.normal(k, x.shape, x.dtype) * x, (key, X))
+    check_batching(random.split, (key,))
+    wrong = custom_vmap(lambda k: k)
+    wrong.def_vmap(lambda size, batched, k: (random.split(k[0], size), True))
+    with pytest.raises(AssertionError, match=r"result 0\[0\] should be 3, as one call for each"):
+        check_batching(wrong, (key,), sizes=(1, 1))
+
+
+def test_arguments_without_arrays_are_not_mapped() -> None:
+    check_batching(lambda nothing, x: x, (None, X))
+    check_batching(lambda nothing, x: x, ({}, X), in_axes=(0, 0))
+
+
 def test_ints_are_compared_exactly() -> None:
     big = 2**53
 
@@ -211,3 +288,13 @@ def test_in_axes_that_do_not_fit_are_refused() -> None:
             check_batching(product, (X, X), in_axes=in_axes)
     with pytest.raises(ValueError, match="no argument to map over"):
         check_batching(lambda: X, ())
+    with pytest.raises(ValueError, match=r"sizes must be at least 1, got \(3, 0\)"):
+        check_batching(product, (X, X), sizes=(3, 0))
+    one: Any = (3,)
+    with pytest.raises(TypeError, match=r"sizes must be a sequence of two ints, got \(3,\)"):
+        check_batching(product, (X, X), sizes=one)
+    named: Any = (0, "last")
+    with pytest.raises(TypeError, match="in_axes must be a sequence with an int or None for each"):
+        check_batching(product, (X, X), in_axes=named)
+    with pytest.raises(ValueError, match=r"in_axes=\(0, 3\): axis 3 is out of range for a batch"):
+        check_batching(product, (X, X), in_axes=(0, 3))

@@ -84,7 +84,7 @@ struct JacobianOf {
     using Wanted = typename Numbers::template Tree<All>;
     const TreeDef inner = Numbers::tree(call.arguments(), kPositions);
     return call.with_aux(build<NestedTree<typename Call::Result, Wanted>>(
-        nested_tree(call.result(), inner), blocks_of(call, kPositions, rows)));
+        nested_tree(call.result_tree(), inner), blocks_of(call, kPositions, rows)));
   }
 };
 

@@ -91,9 +91,9 @@ class FARCALL_API CompiledTrees {
   explicit CompiledTrees(JitOptions options);
 
   std::string where() const;
-  // Returns the leaves of the result; call.result() is its structure afterwards. `type` is the type
-  // of the tuple of arguments. `is_fixed`: the C++ types determine the structures, so that find()
-  // can find the program.
+  // Returns the leaves of the result; call.result_tree() is its structure afterwards. `type` is the
+  // type of the tuple of arguments. `is_fixed`: the C++ types determine the structures, so that
+  // find() can find the program.
   std::vector<Array> operator()(TreeCall& call, const std::type_info& type, bool is_fixed) const;
   const Executable* find(std::span<const Array> leaves) const {
     return is_call_on_host(leaves) ? fixed_.find(leaves) : nullptr;

@@ -10,6 +10,7 @@
 
 #include <farcall/core/export.h>
 #include <farcall/trace/record.h>
+#include <farcall/trace/tree_def.h>
 
 namespace farcall::detail {
 
@@ -36,8 +37,12 @@ class FARCALL_API LeafCall {
   virtual std::string argument_name(size_t leaf) const = 0;
   // The same with the parameter's name if it is known: "argument weights".
   virtual std::string parameter_name(size_t leaf) const { return argument_name(leaf); }
+
+  // The structure of the last result.
+  const TreeDef& result_tree() const { return result_tree_; }
+  void set_result_tree(TreeDef tree) { result_tree_ = std::move(tree); }
   // Names a leaf of the last result: "result[1]".
-  virtual std::string result_name(size_t leaf) const = 0;
+  std::string result_name(size_t leaf) const;
 
  protected:
   virtual std::vector<Array> run(std::span<const Array> inputs) = 0;
@@ -45,6 +50,7 @@ class FARCALL_API LeafCall {
  private:
   std::string where_;
   std::vector<Array> leaves_;
+  TreeDef result_tree_;
 };
 
 }  // namespace farcall::detail

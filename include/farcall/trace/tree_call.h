@@ -41,16 +41,10 @@ class FARCALL_API TreeCall : public LeafCall {
   // By leaf: whether it belongs to one of these arguments.
   std::vector<bool> belong_to(std::span<const int> numbers) const;
 
-  // The structure of the last result.
-  const TreeDef& result() const { return result_; }
-  void set_result(TreeDef result) { result_ = std::move(result); }
-
   std::string argument_name(size_t leaf) const override;
-  std::string result_name(size_t leaf) const override;
 
  private:
   TreeDef arguments_;
-  TreeDef result_;
 };
 
 // ---- what a function is called with ----
@@ -170,7 +164,7 @@ class TreeCallOf : public TreeCall {
 
   template <class R = Result>
   R result_of(std::span<const Array> leaves) const {
-    return build<R>(result(), leaves);
+    return build<R>(result_tree(), leaves);
   }
 
  protected:
@@ -183,7 +177,7 @@ class TreeCallOf : public TreeCall {
   }
   template <class R>
   std::vector<Array> record_result(const R& value) {
-    set_result(tree_of(value));
+    set_result_tree(tree_of(value));
     return flat(value);
   }
 

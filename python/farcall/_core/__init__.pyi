@@ -24,6 +24,7 @@ from farcall._core import sharding as sharding
 from farcall._core import signal as signal
 from farcall._core import special as special
 from farcall._core import stats as stats
+from farcall._core import testing as testing
 from farcall._core import transforms as transforms
 from farcall._functions import P, R
 from farcall._jit import CacheInfo

@@ -446,7 +446,7 @@ std::vector<Array> call_shard_map(TreeCall& call, const ShardMapOptions& options
   ShardMapOptions spread = options;
   spread.in_specs = for_leaves(options.in_specs, call.leaves().size(), "in_specs");
   return call_shard_map(static_cast<LeafCall&>(call), spread, [&] {
-    return for_leaves(options.out_specs, call.result().num_leaves(), "out_specs");
+    return for_leaves(options.out_specs, call.result_tree().num_leaves(), "out_specs");
   });
 }
 

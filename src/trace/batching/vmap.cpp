@@ -153,7 +153,7 @@ std::vector<Array> call_vmap(LeafCall& call, std::span<const Axis> in_axes,
 
 std::vector<Array> call_vmap(TreeCall& call, const VmapOptions& options) {
   const auto out_axes = [&] {
-    return axes_of_leaves(options.out_axes, call.result(), call.where() + ": out_axes");
+    return axes_of_leaves(options.out_axes, call.result_tree(), call.where() + ": out_axes");
   };
   return call_vmap(call, input_axes(call, options.in_axes), out_axes, options.axis_name,
                    options.axis_size);

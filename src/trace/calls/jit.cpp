@@ -368,7 +368,7 @@ CachedProgramPtr CompiledTrees::find_or_record(TreeCall& call, const std::type_i
   if (!options_.out_shardings.empty()) {
     function = [this, &call](std::span<const Array> inputs) {
       std::vector<Array> results = call(inputs);
-      const Shardings wanted = out_shardings(call.result(), types_of(results));
+      const Shardings wanted = out_shardings(call.result_tree(), types_of(results));
       return constrain_results(std::move(results), wanted);
     };
   }
@@ -376,10 +376,10 @@ CachedProgramPtr CompiledTrees::find_or_record(TreeCall& call, const std::type_i
   const auto record_call = [&]() -> TracedFunction {
     if (is_evaluating()) {
       ProgramPtr program = record(function, types, options_.name);
-      return {std::move(program), call.result()};
+      return {std::move(program), call.result_tree()};
     }
     Recording recording = record_with_constants(function, types, options_.name);
-    return {std::move(recording.program), call.result(), std::move(recording.captured)};
+    return {std::move(recording.program), call.result_tree(), std::move(recording.captured)};
   };
   // The C++ type is part of the key: trees of one structure may have different types.
   TreeDef arguments(TreeDef::Kind::kTuple, {call.arguments(), tree_of(std::type_index(type))});
@@ -411,7 +411,7 @@ std::vector<Array> CompiledTrees::operator()(TreeCall& call, const std::type_inf
   if (is_on(Flag::kDisableJit)) return call.as_function()(call.leaves());
   std::vector<Array> operands;
   const CachedProgramPtr cached = find_or_record(call, type, operands);
-  call.set_result(cached->result());
+  call.set_result_tree(cached->result());
   if (!is_evaluating()) {
     operands.insert(operands.end(), call.leaves().begin(), call.leaves().end());
     return call_program(cached->program(), operands);

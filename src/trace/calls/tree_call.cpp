@@ -20,6 +20,10 @@ std::vector<Array> LeafCall::operator()(std::span<const Array> inputs) {
   return run(all);
 }
 
+std::string LeafCall::result_name(size_t leaf) const {
+  return "result" + leaf_path(result_tree_, leaf);
+}
+
 size_t TreeCall::first_leaf(size_t argument) const {
   size_t first = 0;
   for (size_t i = 0; i < argument; ++i) first += arguments_.children()[i].num_leaves();
@@ -44,7 +48,5 @@ std::string argument_name(const TreeDef& arguments, size_t leaf) {
 std::string TreeCall::argument_name(size_t leaf) const {
   return detail::argument_name(arguments_, leaf);
 }
-
-std::string TreeCall::result_name(size_t leaf) const { return "result" + leaf_path(result_, leaf); }
 
 }  // namespace farcall::detail

@@ -168,7 +168,8 @@ std::vector<Array> LinearCall::backward(const TreeDef& tree, std::vector<Array> 
 std::pair<std::vector<Array>, LinearCall> call_linearize(TreeCall& call) {
   const std::vector<bool> varies(call.leaves().size(), true);
   Linearized results = linearize(call.as_function(), call.leaves(), varies);
-  LinearCall linear{call.where(), std::move(results.derivative), call.arguments(), call.result()};
+  LinearCall linear{call.where(), std::move(results.derivative), call.arguments(),
+                    call.result_tree()};
   return {std::move(results.outputs), std::move(linear)};
 }
 
@@ -190,7 +191,7 @@ LinearMap linear_map_of(LeafCall& call, const std::vector<ShapeDtype>& types) {
 
 LinearCall call_linear_transpose(TreeCall& call) {
   auto map = std::make_shared<const LinearMap>(linear_map_of(call, types_of(call.leaves())));
-  return {call.where(), std::move(map), call.arguments(), call.result()};
+  return {call.where(), std::move(map), call.arguments(), call.result_tree()};
 }
 
 }  // namespace farcall::detail

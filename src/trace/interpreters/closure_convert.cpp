@@ -45,7 +45,7 @@ ConvertedCall convert_closure(TreeCall& call) {
       record_with_constants(call.as_function(), types_of(call.leaves()), call.where());
   std::vector<bool> is_hoisted;
   for (const Array& array : recording.captured) is_hoisted.push_back(has_tangent(array.type()));
-  return {std::move(recording.program), call.arguments(), call.result(),
+  return {std::move(recording.program), call.arguments(), call.result_tree(),
           std::move(recording.captured), std::move(is_hoisted)};
 }
 

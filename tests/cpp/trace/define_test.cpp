@@ -1,9 +1,11 @@
 // Definitions of targets from C++: attribute types, scratch memory, sharding, linearity.
 #include <farcall/ops/define.h>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <farcall/ffi/registry.h>
+#include <farcall/ops/checks.h>
 #include <farcall/ops/ffi_call.h>
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/jit.h>
@@ -78,6 +80,36 @@ TEST(Define, AttributesAreOfTheDeclaredTypes) {
   define_target(name, {.default_attributes = {{"n", int8_t{1}}}});
   call(name, {{"n", Attribute(2.0).plain()}});
   EXPECT_EQ(seen.attribute, "int8");
+}
+
+TEST(Define, ChecksFindWrongRules) {
+  Seen seen;
+  const std::string name = add_target(seen);
+  const Array x = vector(1, 2, 3);
+  const auto shape = shape_signature("[...] -> [...]");
+  define_target(name, {.shape = shape, .linear_in = {{0}}, .vmap_method = "expand_dims"});
+  testing::check_derivatives(name, {x});
+  testing::check_batching(name, {x});
+  const auto jvp = [](const TargetCall& call, std::span<const Array> primals,
+                      std::span<const Array> tangents) {
+    return JvpResults{call(primals), {tangents[0]}};
+  };
+  const auto batch = [](const TargetCall&, std::span<const Array> operands,
+                        std::span<const int64_t> axes, const BatchAxis&) {
+    return BatchResults{{operands[0]}, {axes[0]}};
+  };
+  define_target(name, {.shape = shape, .jvp = jvp, .batch = batch});
+  const auto finding = [](const auto& check) {
+    return error_of<testing::CheckError>(ErrorCode::kFailedPrecondition, check);
+  };
+  EXPECT_THAT(finding([&] { testing::check_derivatives(name, {x}); }),
+              ::testing::StartsWith("check_derivatives(" + name +
+                                    "): fwd mode: the derivative of "
+                                    "result 0["));
+  EXPECT_EQ(finding([&] { testing::check_batching(name, {x}); }),
+            "check_batching(" + name +
+                "): vmap with in_axes=(0,): result 0[0, 2] should be 6.0, "
+                "as one call for each element gives, and is 3.0");
 }
 
 TEST(Define, ScratchIsPlanned) {
