@@ -7,7 +7,6 @@
 #include <farcall/trace/placement.h>
 
 #include "trace/sharding/partition.h"
-#include "trace/sharding/propagation.h"
 
 namespace farcall {
 namespace {
@@ -61,12 +60,10 @@ SpreadPlanPtr make_plan(const Executable& executable, const Mesh& mesh,
     }
     return plan;
   }
-  const std::vector<PartitionSpec> found =
-      Propagation(program, {plan->specs, {}}, mesh, true).specs().results;
+  std::vector<PartitionSpec> results = specs_of_results(program, mesh, plan->specs);
   const std::vector<ShapeDtype> types = program.output_types();
   for (size_t i = 0; i < types.size(); ++i) {
-    const bool is_kept = fits(types[i], found[i], mesh.axes());
-    plan->results.push_back(make_placement(types[i], {mesh, is_kept ? found[i] : PartitionSpec()}));
+    plan->results.push_back(make_placement(types[i], {mesh, std::move(results[i])}));
   }
   return plan;
 }
