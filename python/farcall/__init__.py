@@ -99,6 +99,7 @@ from farcall._jit import jit as jit
 from farcall._jit import make_jaxpr as make_jaxpr
 from farcall._jit import make_program as make_program
 from farcall._memory import clear_memory_pool as clear_memory_pool
+from farcall._memory import live_arrays as live_arrays
 from farcall._memory import memory_pool_info as memory_pool_info
 from farcall._mesh import make_mesh as make_mesh
 from farcall._mesh import set_mesh as set_mesh

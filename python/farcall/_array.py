@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from farcall import _core, tree
 from farcall._at import IndexUpdateHelper
+from farcall._layout import Format
+from farcall._mesh import get_mesh
+from farcall._partition_spec import PartitionSpec
+from farcall._sharding import NamedSharding, Sharding
 
 Array = _core.Array
 ShapeDtypeStruct = _core.ShapeDtypeStruct
@@ -85,18 +89,13 @@ def _install_methods() -> None:
         setattr(Array, name, made)
 
 
-class Format(NamedTuple):
-    """The memory layout and sharding of an array; None stands for row-major on a single device."""
-
-    layout: Any = None
-    sharding: Any = None
-
-
 def _install_type_attributes() -> None:
     """Adds the attributes of ShapeDtypeStruct besides shape, dtype and weak type."""
 
     def like(x: Any) -> ShapeDtypeStruct:
         """The shape, dtype and weak type of an array, a number, or an object with these attributes.
+
+        The sharding of a committed array is kept too.
 
         Raises:
           TypeError: for anything else.
@@ -110,16 +109,41 @@ def _install_type_attributes() -> None:
                 "ShapeDtypeStruct.like: expected an array, a number, or an object with shape and "
                 f"dtype, got {x!r} of type {type(x).__name__}"
             )
-        return ShapeDtypeStruct(x.shape, x.dtype, weak_type=bool(getattr(x, "weak_type", False)))
+        is_committed = isinstance(x, Array) and not x.is_traced and x.committed
+        return ShapeDtypeStruct(
+            x.shape,
+            x.dtype,
+            sharding=x.sharding if is_committed else None,
+            weak_type=bool(getattr(x, "weak_type", False)),
+        )
 
     def update(self: ShapeDtypeStruct, **changes: Any) -> ShapeDtypeStruct:
-        """A copy with other values of ``shape``, ``dtype``, ``weak_type`` and so on.
+        """A copy with other values of ``shape``, ``dtype``, ``sharding``, ``weak_type`` and so on.
 
         Raises:
           TypeError: for a name that the constructor does not take.
         """
-        mine = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type}
-        return ShapeDtypeStruct(**{**mine, **changes})
+        mine = {
+            "shape": self.shape,
+            "dtype": self.dtype,
+            "sharding": given(self),
+            "weak_type": self.weak_type,
+        }
+        return type(self)(**{**mine, **changes})
+
+    def given(self: ShapeDtypeStruct) -> Any:
+        return getattr(self, "_sharding", None)
+
+    def sharding(self: ShapeDtypeStruct) -> Sharding | None:
+        spec = given(self)
+        if not isinstance(spec, PartitionSpec):
+            return spec
+        if get_mesh().empty:
+            raise TypeError(
+                f"ShapeDtypeStruct: sharding {spec} needs a mesh; use it inside set_mesh(mesh), or "
+                "pass NamedSharding(mesh, spec)"
+            )
+        return NamedSharding(get_mesh(), spec)
 
     def length(self: ShapeDtypeStruct) -> int:
         """The size of the first dimension."""
@@ -142,14 +166,14 @@ def _install_type_attributes() -> None:
     ShapeDtypeStruct.like = staticmethod(like)
     ShapeDtypeStruct.update = update
     ShapeDtypeStruct.__len__ = length
-    constants = {
-        "sharding": (None, "None: there is one device."),
-        "format": (Format(), "How it lies in memory."),
-        "is_ref": (False, "False: farcall has no mutable arrays."),
-        "manual_axis_type": (None, "None: there is one device."),
+    properties = {
+        "sharding": (sharding, "The sharding that it was made with, or None."),
+        "format": (lambda self: Format(None, self.sharding), "The sharding; no layout."),
+        "is_ref": (lambda _: False, "False: farcall has no mutable arrays."),
+        "manual_axis_type": (lambda _: None, "None: types do not record it."),
     }
-    for name, (value, doc) in constants.items():
-        setattr(ShapeDtypeStruct, name, property(lambda _, value=value: value, doc=doc))
+    for name, (get, doc) in properties.items():
+        setattr(ShapeDtypeStruct, name, property(get, doc=doc))
 
 
 _install_methods()

@@ -260,27 +260,41 @@ def _put_given(values: Any, shardings: Any) -> Any:
     )
 
 
+def lowered_for(jitted: Any, args: Any, kwargs: Any) -> _core.Lowered:
+    """The program for these arguments, with their shardings and those that ``jit`` was given."""
+    options = jitted._options
+    dynamic = tuple(arg for i, arg in enumerate(args) if i not in options["static_argnums"])
+    wanted = _spread_over_meshes(options["in_shardings"], dynamic, "lower: in_shardings")
+    lowered = _core.jit_lower(jitted, wanted, *args, **kwargs)
+    results = lowered.out_avals
+    lowered._place_results(
+        _spread_over_meshes(options["out_shardings"], results, "lower: out_shardings")
+    )
+    return lowered
+
+
 def _lower(self: Any, *args: Any, **kwargs: Any) -> Any:
     """The program for arguments of these types; arrays or ShapeDtypeStructs.
 
-    ``compile().report()`` shows the division of foreign calls for the shardings of these arrays,
-    or for the ``in_shardings`` of ``jit``.
+    It is compiled for the shardings and the device of these arguments, or for the ``in_shardings``
+    of ``jit``; the compiled program moves its arguments there. ``compile().report()`` shows the
+    division of foreign calls.
+
+    Raises:
+      ValueError: for arguments on different devices.
     """
-    lowered = _core.jit_lower(self, *args, **kwargs)
-    options = self._options
-    if _are_spread(options["in_shardings"]):
-        dynamic = tuple(arg for i, arg in enumerate(args) if i not in options["static_argnums"])
-        wanted = [
-            check_sharding(one, None, "lower: in_shardings")
-            for one in spread(options["in_shardings"], dynamic, "lower: in_shardings")
-        ]
-        lowered._place(
-            [
-                one.in_core() if isinstance(one, NamedSharding) and is_spread(one) else None
-                for one in wanted
-            ]
-        )
-    return lowered
+    return lowered_for(self, args, kwargs)
+
+
+def _spread_over_meshes(shardings: Any, values: Any, where: str) -> list[Any]:
+    """For each leaf its sharding over several devices, in the core's form, else None."""
+    if not _are_spread(shardings):
+        return []
+    wanted = [check_sharding(one, None, where) for one in spread(shardings, values, where)]
+    return [
+        one.in_core() if isinstance(one, NamedSharding) and is_spread(one) else None
+        for one in wanted
+    ]
 
 
 def _eval_shape(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -349,7 +363,12 @@ make_program = make_jaxpr
 
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The shapes and dtypes of ``fun(*args, **kwargs)``; computes no values."""
+    """The shapes and dtypes of ``fun(*args, **kwargs)``; computes no values.
+
+    The ``out_shardings`` of a jitted function are those of the results.
+    """
+    if isinstance(fun, _core.JitFunction) and fun._options["out_shardings"] is not None:
+        return fun.eval_shape(*args, **kwargs)
     name = name_of(fun)
     program, tree = _core.trace(fun, f"eval_shape({name})", name, [], *args, **kwargs)
     return tree.unflatten(program.out_avals)

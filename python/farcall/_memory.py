@@ -1,10 +1,29 @@
-"""The pool of large memory blocks. The flag ``memory_pool_limit`` limits the bytes it keeps."""
+"""The live arrays, and the pool of large memory blocks.
+
+The flag ``memory_pool_limit`` limits the bytes that the pool keeps.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from farcall import _core
+from farcall._devices import devices_of
+from farcall._placement import sharding_of
+
+
+def live_arrays(platform: str | None = None) -> list[_core.Array]:
+    """The concrete arrays of this process that are in use, oldest first.
+
+    Args:
+      platform: a platform (``cpu``) or the name of an engine, whose devices hold the arrays; by
+        default that of the default device.
+
+    Raises:
+      RuntimeError: for an unknown platform or engine.
+    """
+    wanted = set(devices_of(platform, "live_arrays"))
+    return [array for array in _core.live_arrays() if wanted & sharding_of(array).device_set]
 
 
 class MemoryPoolInfo(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from farcall import _core, tree
 from farcall._devices import Device, is_local
+from farcall._layout import Format, row_major
 from farcall._mesh import AbstractMesh, Mesh
 from farcall._partition_spec import PartitionSpec
 from farcall._sharding import (
@@ -61,7 +62,7 @@ def sharding_of(array: Array) -> Sharding:
 
 def spread(shardings: Any, values: Any, where: str) -> list[Any]:
     """Expands a tree prefix of ``values`` to one sharding, device or spec for each leaf."""
-    if shardings is None or isinstance(shardings, (Device, Sharding, PartitionSpec)):
+    if _is_entry(shardings):
         return [shardings] * len(tree.leaves(values))
     return tree.leaves(broadcast_prefix(shardings, values, where), _is_entry)
 
@@ -83,7 +84,7 @@ def broadcast_prefix(prefix: Any, values: Any, where: str) -> Any:
 
 
 def _is_entry(node: Any) -> bool:
-    return node is None or isinstance(node, (Device, Sharding, PartitionSpec))
+    return node is None or isinstance(node, (Device, Sharding, Format, PartitionSpec))
 
 
 def device_put(
@@ -93,9 +94,9 @@ def device_put(
 
     Args:
       x: a pytree.
-      device: a Device, a Sharding, a PartitionSpec of the current mesh, None, or a tree prefix of
-        ``x`` of these. An array put on an explicit device is committed: its programs run there.
-        With None the array is on the default device and is not committed.
+      device: a Device, a Sharding, a Format, a PartitionSpec of the current mesh, None, or a tree
+        prefix of ``x`` of these. An array put on an explicit device is committed: its programs run
+        there. With None the array is on the default device and is not committed.
       src, donate, may_alias: accepted for compatibility with JAX; ignored.
 
     Raises:
@@ -377,6 +378,10 @@ def _install() -> None:
             lambda self: _core.devices.device_of(self).platform, doc="The device's platform."
         ),
         "sharding": property(sharding_of, doc="How the elements are spread over devices."),
+        "format": property(
+            lambda self: row_major(self.ndim, sharding_of(self)),
+            doc="The layout, which is row-major, and the sharding.",
+        ),
         "addressable_shards": property(addressable_shards),
         "global_shards": property(global_shards),
         "is_fully_addressable": property(

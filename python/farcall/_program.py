@@ -9,8 +9,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from farcall import _core
+from farcall._devices import Device
 from farcall._functions import name_of
 from farcall._jit import jit
+from farcall._layout import Format, row_major
+from farcall._sharding import Sharding, SingleDeviceSharding, from_core
 from farcall.tree import flatten
 
 
@@ -49,14 +52,61 @@ def _serialize(self: Any) -> bytes:
     return _export(self).serialize()
 
 
+def _out_info(self: Any) -> Any:
+    """The types of the results, in their structure, with the ``out_shardings`` of ``jit``."""
+    wanted = self._out_shardings
+    if not wanted:
+        return self.out_avals
+    pairs = zip(self.program.out_avals, wanted, strict=True)
+    return self.out_tree.unflatten(
+        [aval if one is None else aval.update(sharding=from_core(one)) for aval, one in pairs]
+    )
+
+
 for _class in (_core.Lowered, _core.Compiled):
     for _name, _method in {
         "args_info": property(_args_info),
-        "out_info": _class.out_avals,
+        "out_info": property(_out_info),
         "export": _export,
         "serialize": _serialize,
     }.items():
         setattr(_class, _name, _method)
+
+
+def _known(places: list[Any]) -> list[Sharding]:
+    """The shardings of these places: shardings of the core, or Devices."""
+    return [
+        SingleDeviceSharding(one) if isinstance(one, Device) else from_core(one) for one in places
+    ]
+
+
+def _input_shardings(self: Any) -> Any:
+    """The shardings that arguments are moved to, in the structure (positional, keyword)."""
+    return self.in_tree.unflatten(_known(self._input_shardings()))
+
+
+def _output_shardings(self: Any) -> Any:
+    """The shardings of the results, in their structure."""
+    return self.out_tree.unflatten(_known(self._output_shardings()))
+
+
+def _formats(avals: Any, shardings: list[Sharding]) -> list[Format]:
+    return [row_major(aval.ndim, one) for aval, one in zip(avals, shardings, strict=True)]
+
+
+def _input_formats(self: Any) -> Any:
+    """The layouts and shardings of the arguments, in the structure (positional, keyword)."""
+    return self.in_tree.unflatten(_formats(self.program.in_avals, _known(self._input_shardings())))
+
+
+def _output_formats(self: Any) -> Any:
+    """The layouts and shardings of the results, in their structure."""
+    shardings = _known(self._output_shardings())
+    return self.out_tree.unflatten(_formats(self.program.out_avals, shardings))
+
+
+for _get in (_input_shardings, _output_shardings, _input_formats, _output_formats):
+    setattr(_core.Compiled, _get.__name__[1:], property(_get))
 
 
 class Exported:

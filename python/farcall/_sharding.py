@@ -11,6 +11,7 @@ import numpy as np
 
 from farcall import _core
 from farcall._devices import Device, is_local, local_devices
+from farcall._layout import Format
 from farcall._mesh import AbstractMesh, AxisType, Mesh, get_mesh
 from farcall._partition_spec import PartitionSpec, axes_of
 
@@ -240,13 +241,16 @@ class Shard:
 
 
 def check_sharding(value: Any, shape: Sequence[int] | None, where: str) -> Sharding | None:
-    """Converts a device, sharding or spec to a sharding; None for None.
+    """Converts a device, sharding, format or spec to a sharding; None for None.
 
     Raises:
       TypeError: for anything else.
-      ValueError: for a spec without a current mesh, and a spec with more entries than ``shape`` has
-        dimensions.
+      ValueError: for a spec without a current mesh, a spec with more entries than ``shape`` has
+        dimensions, and a format that is not row-major.
     """
+    if isinstance(value, Format):
+        value.check_layout(where)
+        value = value.sharding
     if value is None:
         return None
     if isinstance(value, PartitionSpec):
@@ -265,6 +269,20 @@ def check_sharding(value: Any, shape: Sequence[int] | None, where: str) -> Shard
     if shape is not None:
         value.check_rank(shape, where)
     return value
+
+
+def declared_sharding(value: Any, shape: Sequence[int]) -> Sharding | PartitionSpec | None:
+    """Checks the sharding of a ShapeDtypeStruct; a PartitionSpec needs no mesh yet."""
+    where = "ShapeDtypeStruct: sharding"
+    if isinstance(value, PartitionSpec) and get_mesh().empty:
+        if len(value) > len(shape):
+            raise ValueError(
+                f"{where}: {value} has {len(value)} entries, but the shape {tuple(shape)} has rank "
+                f"{len(shape)}"
+            )
+        return value
+    sharding = check_sharding(value, shape, where)
+    return value if isinstance(value, PartitionSpec) else sharding
 
 
 def needed_sharding(value: Any, shape: Sequence[int] | None, where: str) -> Sharding:
@@ -290,9 +308,21 @@ def the_device(sharding: Sharding, where: str) -> Device:
     return found[0]
 
 
-def is_spread(sharding: Sharding) -> bool:
+def is_spread(sharding: Sharding | Format) -> bool:
     """Whether the sharding covers several devices."""
+    if isinstance(sharding, Format):
+        sharding = sharding.sharding
     return isinstance(sharding, NamedSharding) and len(sharding.device_set) > 1
+
+
+def in_core(sharding: Sharding) -> Any:
+    """The sharding in the core's form: a tuple, or a Device; None for a mesh without devices."""
+    if isinstance(sharding, NamedSharding):
+        if isinstance(sharding.mesh, AbstractMesh):
+            return None
+        if is_spread(sharding):
+            return sharding.in_core()
+    return the_device(sharding, "sharding")
 
 
 @functools.lru_cache(maxsize=1024)

@@ -7,7 +7,6 @@ from typing import Any
 from farcall import _core
 from farcall._array import Array, ShapeDtypeStruct
 from farcall._placement import sharding_in_type
-from farcall._sharding import NamedSharding
 
 _LETTERS = {"bool": "bool", "bfloat16": "bf16"}
 
@@ -16,19 +15,15 @@ class ShapedArray(ShapeDtypeStruct):
     """The type of an array: shape, dtype, weak type and sharding. Prints as ``float32[2,3]``."""
 
     @property
-    def sharding(self) -> NamedSharding:  # pyright: ignore
-        """The sharding over explicit mesh axes: always unsharded."""
-        return sharding_in_type(self.ndim)
+    def sharding(self) -> Any:
+        """The sharding that it was made with; ``typeof`` makes unsharded types."""
+        given = getattr(self, "_sharding", None)
+        return sharding_in_type(self.ndim) if given is None else given
 
     @property
     def vma(self) -> frozenset[str]:
         """The mesh axes over which values differ: always empty, since types do not record it."""
         return frozenset()
-
-    def update(self, **options: Any) -> ShapedArray:
-        """The type with another ``shape``, ``dtype`` or ``weak_type``."""
-        known = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type}
-        return ShapedArray(**{**known, **options})
 
     def str_short(self, short_dtypes: bool = False) -> str:
         """The type as text."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from farcall import _core, tree
 from farcall._functions import P, R, check_callable, name_of, wraps
+from farcall._partition_spec import axes_of
 
 
 def _check_axes(axes: Any, what: str) -> None:
@@ -38,22 +39,26 @@ def vmap(
         None: the result does not depend on the mapped dimension.
       axis_name: a name by which ``fun`` can refer to the mapped dimension.
       axis_size: the size of the mapped dimension; required if no argument is mapped.
-      spmd_axis_name: not supported: vmap does not shard arrays.
+      spmd_axis_name: an axis of a mesh, or a tuple of them, over which the mapped dimension is
+        split in sharding constraints and shard_maps inside ``fun``. Their specs must not name it.
 
     Returns:
       A function with the arguments of ``fun``.
 
     Raises:
       TypeError: for axes that are not ints.
-      ValueError: at a call, for axes out of range of the arguments or results, and for sizes that
-        differ.
+      ValueError: at a call, for axes out of range of the arguments or results, for sizes that
+        differ, and for a sharding inside whose mesh has no axis ``spmd_axis_name``, or whose spec
+        names it.
     """
     check_callable(fun, "vmap")
     name = name_of(fun)
     where = f"vmap({name})"
-    if spmd_axis_name is not None:
-        raise NotImplementedError(
-            f"{where}: spmd_axis_name must be None; vmap does not shard arrays"
+    spmd_names = list(axes_of(spmd_axis_name))
+    if not all(isinstance(one, str) for one in spmd_names):
+        raise TypeError(
+            f"{where}: spmd_axis_name must be the name of an axis of a mesh, a tuple of names or "
+            f"None, got {spmd_axis_name!r}"
         )
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
@@ -70,7 +75,7 @@ def vmap(
     def mapped(*args: P.args, **kwargs: P.kwargs) -> R:
         # Looked up at each call: closing over it would make this function impossible to pickle.
         return _core.transforms.vmap(
-            fun, where, in_axes, out_axes, mapped_name, axis_size, args, kwargs
+            fun, where, in_axes, out_axes, mapped_name, axis_size, spmd_names, args, kwargs
         )
 
     return mapped

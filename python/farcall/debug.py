@@ -1,4 +1,4 @@
-"""Callbacks and prints from running programs."""
+"""Callbacks and prints from running programs; drawings of shardings."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
+from farcall._visualize import inspect_array_sharding as inspect_array_sharding
+from farcall._visualize import visualize_array_sharding as visualize_array_sharding
+from farcall._visualize import visualize_sharding as visualize_sharding
 
 __all__ = [
     "callback",
+    "inspect_array_sharding",
     "print",
+    "visualize_array_sharding",
+    "visualize_sharding",
 ]
 
 # numpy's default print options, independent of what is set when this module is loaded.

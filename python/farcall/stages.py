@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from farcall import _core
+from farcall._jit import lowered_for
 from farcall._program import ArgInfo as ArgInfo
 
 __all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "Traced", "Wrapped"]
@@ -85,7 +86,7 @@ class Traced:
 
 def _trace(self: Wrapped, *args: Any, **kwargs: Any) -> Traced:
     """Records the function for arguments of these types: arrays or ShapeDtypeStructs."""
-    return Traced(_core.jit_lower(self, *args, **kwargs), getattr(self, "__name__", "function"))
+    return Traced(lowered_for(self, args, kwargs), getattr(self, "__name__", "function"))
 
 
 _trace.__name__ = "trace"

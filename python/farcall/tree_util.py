@@ -113,17 +113,22 @@ def register_pytree_node(
     nodetype: type,
     flatten_func: Callable[[Any], tuple[Sequence[Any], Any]],
     unflatten_func: Callable[[Any, Sequence[Any]], Any],
+    flatten_with_keys_func: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]] | None = None,
 ) -> None:
     """Makes ``nodetype`` a container.
 
     Args:
       flatten_func: maps an object to (children, auxiliary data); the data must be comparable.
       unflatten_func: maps (auxiliary data, children) to an object.
+      flatten_with_keys_func: the same as ``flatten_func`` with pairs (key, child).
 
     Raises:
       ValueError: if the class is already registered.
     """
     _core.register_pytree_node(nodetype, flatten_func, unflatten_func)
+    if flatten_with_keys_func is not None:
+        keyed = flatten_with_keys_func
+        name_children(nodetype, lambda node: [key for key, _ in keyed(node)[0]])
 
 
 def register_pytree_with_keys(
@@ -141,8 +146,7 @@ def register_pytree_with_keys(
         pairs, data = flatten_with_keys(node)
         return [child for _, child in pairs], data
 
-    register_pytree_node(nodetype, flatten_func or flatten, unflatten_func)
-    name_children(nodetype, lambda node: [key for key, _ in flatten_with_keys(node)[0]])
+    register_pytree_node(nodetype, flatten_func or flatten, unflatten_func, flatten_with_keys)
 
 
 def register_static(cls: Any) -> Any:

@@ -17,11 +17,30 @@ namespace farcall::python {
 
 PyTypeObject* array_type = nullptr;
 
+namespace {
+
+ArrayObject* newest = nullptr;  // the end of the list of all live objects
+
+void add_to_list(ArrayObject* object) {
+  object->older = newest;
+  object->newer = nullptr;
+  if (newest) newest->newer = object;
+  newest = object;
+}
+
+void remove_from_list(ArrayObject* object) {
+  if (object->older) object->older->newer = object->newer;
+  (object->newer ? object->newer->older : newest) = object->older;
+}
+
+}  // namespace
+
 PyObject* wrap(Array array) noexcept {
   auto* object = PyObject_New(ArrayObject, array_type);
   if (!object) return nullptr;
   new (&object->value) Array(std::move(array));
   object->weak_references = nullptr;
+  add_to_list(object);
   return reinterpret_cast<PyObject*>(object);
 }
 
@@ -41,6 +60,7 @@ namespace {
 
 void deallocate(PyObject* self) {
   auto* object = reinterpret_cast<ArrayObject*>(self);
+  remove_from_list(object);  // first: the rest can run Python code, which must not find it
   if (object->weak_references) PyObject_ClearWeakRefs(self);
   PyTypeObject* type = Py_TYPE(self);
   object->value.~Array();
@@ -446,6 +466,18 @@ PyType_Slot slots[] = {
     {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
     {0, nullptr}};
 
+// The concrete arrays, oldest first.
+nb::list live_arrays() {
+  nb::list arrays;
+  for (ArrayObject* object = newest; object; object = object->older) {
+    if (object->value.is_concrete()) {
+      arrays.append(nb::handle(reinterpret_cast<PyObject*>(object)));
+    }
+  }
+  arrays.attr("reverse")();
+  return arrays;
+}
+
 PyType_Spec spec = {"farcall.Array", sizeof(ArrayObject), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 
@@ -458,6 +490,7 @@ void bind_array_type(nb::module_& module) {
   // Makes numpy arrays return NotImplemented, so that the operators of Array are called.
   nb::handle(made).attr("__array_priority__") = 100;
   module.attr("Array") = nb::handle(made);
+  module.def("live_arrays", live_arrays);
 }
 
 }  // namespace farcall::python

@@ -20,6 +20,9 @@ using namespace nanobind::literals;
 struct ArrayObject {
   PyObject_HEAD Array value;
   PyObject* weak_references;
+  // The neighbours in the list of all live objects, which the interpreter lock guards.
+  ArrayObject* older;
+  ArrayObject* newer;
 };
 
 extern PyTypeObject* array_type;  // set by bind_array_type

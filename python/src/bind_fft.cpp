@@ -52,8 +52,16 @@ void bind_fft(nb::module_& module) {
   def_several("rfft2", fft::rfft2, last_two);
   def_several("irfft2", fft::irfft2, last_two);
   const Parameter dtype = {"dtype", nb::none()};
-  def_function<1>(module, "fftfreq", fft::fftfreq, {"n", {"d", 1.0}, dtype});
-  def_function<1>(module, "rfftfreq", fft::rfftfreq, {"n", {"d", 1.0}, dtype});
+  const auto def_frequencies = [&](const char* name, auto function) {
+    def_function<2>(
+        module, name,
+        [function](int64_t n, const Array& d, std::optional<DType> dtype, nb::handle device) {
+          return to_python(function(n, d, dtype), device);
+        },
+        {"n", {"d", 1.0}, dtype, {"device", nb::none()}});
+  };
+  def_frequencies("fftfreq", fft::fftfreq);
+  def_frequencies("rfftfreq", fft::rfftfreq);
   def_function(module, "fftshift", fft::fftshift, {"x", {"axes", nb::none()}});
   def_function(module, "ifftshift", fft::ifftshift, {"x", {"axes", nb::none()}});
 }

@@ -96,11 +96,15 @@ void bind_structural(nb::module_& module) {
       nb::arg("operand").none(), nb::arg("shape").none(), nb::arg("broadcast_dimensions").none());
   module.def(
       "reshape",
-      [](nb::handle x, nb::handle sizes) {
-        return wrap_object(
-            lax::reshape(argument(x, "reshape", "operand"), to_sizes(sizes, "reshape: new_sizes")));
+      [](nb::handle x, nb::handle sizes, nb::handle dimensions) {
+        Array operand = argument(x, "reshape", "operand");
+        if (!dimensions.is_none()) {
+          operand = lax::transpose(operand, to_sizes(dimensions, "reshape: dimensions"));
+        }
+        return wrap_object(lax::reshape(operand, to_sizes(sizes, "reshape: new_sizes")));
       },
-      nb::arg("operand").none(), nb::arg("new_sizes").none());
+      nb::arg("operand").none(), nb::arg("new_sizes").none(),
+      nb::arg("dimensions").none() = nb::none());
   module.def(
       "transpose",
       [](nb::handle x, nb::handle permutation) {

@@ -17,6 +17,18 @@
 #include "convert.h"
 
 namespace farcall::python {
+
+// How standardize computes the variance: "fast" or "stable".
+struct VarianceAlgorithm {
+  bool is_two_pass;
+};
+template <>
+struct Argument<VarianceAlgorithm> {
+  static VarianceAlgorithm from(nb::handle object, ArgumentPlace place) {
+    return {index_of_word(object, place, {"fast", "stable"}) == 1};
+  }
+};
+
 namespace {
 
 using OptionalArray = std::optional<Array>;
@@ -69,13 +81,19 @@ void bind_along_axes(nb::module_& module) {
                 {"where", nb::none()}});
   def_function(module, "logmeanexp", nn::logmeanexp,
                {"x", {"axis", nb::none()}, {"where", nb::none()}, {"keepdims", false}});
-  def_function(
+  def_function<1>(
       module, "standardize",
       [](const Array& x, const Axes& axes, const OptionalArray& mean, const OptionalArray& variance,
-         const Array& epsilon) {
-        return nn::standardize(x, axes, {mean, variance, epsilon});
+         const Array& epsilon, const OptionalArray& where, VarianceAlgorithm algorithm) {
+        return nn::standardize(x, axes, {mean, variance, epsilon, where, algorithm.is_two_pass});
       },
-      {"x", {"axis", -1}, {"mean", nb::none()}, {"variance", nb::none()}, {"epsilon", 1e-5}});
+      {"x",
+       {"axis", -1},
+       {"mean", nb::none()},
+       {"variance", nb::none()},
+       {"epsilon", 1e-5},
+       {"where", nb::none()},
+       {"algorithm", "fast"}});
   def_function<2>(module, "one_hot", nn::one_hot,
                   {"x", "num_classes", {"dtype", nb::none()}, {"axis", -1}});
 }

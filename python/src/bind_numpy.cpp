@@ -14,6 +14,7 @@
 #include <farcall/ops/special_cases.h>
 
 #include "array_object.h"
+#include "bound_function.h"
 #include "convert.h"
 
 namespace farcall::python {
@@ -185,34 +186,32 @@ void bind_shapes(nb::module_& module) {
       nb::arg("a").none(), nb::arg("axis1"), nb::arg("axis2"));
   module.def(
       "astype",
-      [](nb::handle x, nb::handle dtype) { return wrap_object(cast(x, to_dtype(dtype))); },
-      nb::arg("x").none(), nb::arg("dtype").none());
+      [](nb::handle x, nb::handle dtype, nb::handle /*copy*/, nb::handle device) {
+        return to_python(cast(x, to_dtype(dtype)), device);
+      },
+      nb::arg("x").none(), nb::arg("dtype").none(), nb::kw_only(), nb::arg("copy").none() = false,
+      nb::arg("device").none() = nb::none());
 }
 
 DType dtype_or(nb::handle dtype, DType otherwise) {
   return dtype.is_none() ? otherwise : to_dtype(dtype);
 }
 
-// The array as a Python object, on `device` unless that is None.
-nb::object put(const Array& array, nb::handle device) {
-  nb::object made = wrap_object(array);
-  return device.is_none() ? made : nb::module_::import_("farcall").attr("device_put")(made, device);
-}
-
 void bind_creation(nb::module_& module) {
   module.def(
       "zeros",
       [](nb::handle shape, nb::handle dtype, nb::handle device) {
-        return put(numpy::zeros(to_sizes(shape, "zeros: shape"), dtype_or(dtype, default_float())),
-                   device);
+        return to_python(
+            numpy::zeros(to_sizes(shape, "zeros: shape"), dtype_or(dtype, default_float())),
+            device);
       },
       nb::arg("shape").none(), nb::arg("dtype").none() = nb::none(), nb::kw_only(),
       nb::arg("device").none() = nb::none());
   module.def(
       "ones",
       [](nb::handle shape, nb::handle dtype, nb::handle device) {
-        return put(numpy::ones(to_sizes(shape, "ones: shape"), dtype_or(dtype, default_float())),
-                   device);
+        return to_python(
+            numpy::ones(to_sizes(shape, "ones: shape"), dtype_or(dtype, default_float())), device);
       },
       nb::arg("shape").none(), nb::arg("dtype").none() = nb::none(), nb::kw_only(),
       nb::arg("device").none() = nb::none());
@@ -222,7 +221,7 @@ void bind_creation(nb::module_& module) {
         std::optional<DType> as;
         if (!dtype.is_none()) as = to_dtype(dtype);
         const Array array = to_array(value, "full: argument fill_value", {.keeps_64_bits = !!as});
-        return put(numpy::full(to_sizes(shape, "full: shape"), array, as), device);
+        return to_python(numpy::full(to_sizes(shape, "full: shape"), array, as), device);
       },
       nb::arg("shape").none(), nb::arg("fill_value").none(), nb::arg("dtype").none() = nb::none(),
       nb::kw_only(), nb::arg("device").none() = nb::none());

@@ -115,8 +115,12 @@ using Sizes = std::vector<int64_t>;
 
 void bind_grids(nb::module_& module) {
   const Parameter columns = {"M", nb::none()}, k = {"k", 0}, dtype = {"dtype", nb::none()};
-  using Eye = Array (*)(int64_t, OptionalSize, int64_t, OptionalDType);
-  def_function(module, "eye", static_cast<Eye>(numpy::eye), {"N", columns, k, dtype});
+  def_function<1>(
+      module, "eye",
+      [](int64_t rows, OptionalSize columns, int64_t k, OptionalDType dtype, nb::handle device) {
+        return to_python(numpy::eye(rows, columns, k, dtype), device);
+      },
+      {"N", columns, k, dtype, {"device", nb::none()}});
   def_function(module, "identity",
                [](int64_t n, OptionalDType dtype) { return numpy::eye(n, n, 0, dtype); },
                {"n", dtype});

@@ -76,7 +76,11 @@ void bind_searches(nb::module_& module) {
                     return numpy::searchsorted(sorted, v, side.is_right);
                   },
                   {"a", "v", {"side", "left"}, {"sorter", nb::none()}, {"method", "sort"}});
-  def_function(module, "digitize", numpy::digitize, {"x", "bins", {"right", false}});
+  def_function<1>(module, "digitize",
+                  [](const Array& x, const Array& bins, bool right, std::optional<SearchMethod>) {
+                    return numpy::digitize(x, bins, right);
+                  },
+                  {"x", "bins", {"right", false}, {"method", nb::none()}});
   def_function(
       module, "interp",
       [](const Array& x, const Array& xp, const Array& fp, const OptionalArray& left,

@@ -103,12 +103,12 @@ void bind_choices(nb::module_& module) {
                     return numpy::flatnonzero(a, {size, fills.all});
                   },
                   {"a", size, fill_value});
-  def_function<2>(module, "compress",
+  def_function<3>(module, "compress",
                   [](const ListedArray& condition, const Array& a, OptionalAxis axis,
-                     OptionalSize size, const Array& fill) {
+                     OptionalSize size, const Array& fill, NoOut) {
                     return numpy::compress(condition, a, axis, {size, fill});
                   },
-                  {"condition", "a", axis, size, zero});
+                  {"condition", "a", axis, size, zero, {"out", nb::none()}});
   def_function<2>(module, "extract",
                   [](const Array& condition, const Array& a, OptionalSize size, const Array& fill) {
                     return numpy::extract(condition, a, {size, fill});

@@ -11,15 +11,17 @@ namespace farcall::python {
 void bind_numpy_ranges(nb::module_& module) {
   const Parameter num = {"num", 50}, endpoint = {"endpoint", true}, dtype = {"dtype", nb::none()},
                   axis = {"axis", 0};
-  def_function(module, "linspace",
-               [](const ListedArray& start, const ListedArray& stop, int64_t num, bool endpoint,
-                  bool retstep, std::optional<DType> dtype, int64_t axis) {
-                 const Array values = numpy::linspace(start, stop, num, endpoint, dtype, axis);
-                 if (!retstep) return to_python(values);
-                 return to_python(
-                     std::pair(values, numpy::linspace_step(start, stop, num, endpoint, dtype)));
-               },
-               {"start", "stop", num, endpoint, {"retstep", false}, dtype, axis});
+  def_function<1>(
+      module, "linspace",
+      [](const ListedArray& start, const ListedArray& stop, int64_t num, bool endpoint,
+         bool retstep, std::optional<DType> dtype, int64_t axis, nb::handle device) -> nb::object {
+        const nb::object values =
+            to_python(numpy::linspace(start, stop, num, endpoint, dtype, axis), device);
+        if (!retstep) return values;
+        const Array step = numpy::linspace_step(start, stop, num, endpoint, dtype);
+        return nb::make_tuple(values, to_python(step));
+      },
+      {"start", "stop", num, endpoint, {"retstep", false}, dtype, axis, {"device", nb::none()}});
   def_function(module, "logspace",
                [](const ListedArray& start, const ListedArray& stop, int64_t num, bool endpoint,
                   const ListedArray& base, std::optional<DType> dtype, int64_t axis) {

@@ -125,10 +125,11 @@ void bind_numpy_reductions(nb::module_& module) {
   for (const auto& [name, function] : nan_spreads) {
     def_function(module, name,
                  [function = function](const Array& a, const Axes& axes, OptionalDType dtype, NoOut,
-                                       double ddof, bool keepdims, const OptionalArray& where) {
-                   return function(a, axes, {{keepdims, dtype, where}, ddof});
+                                       double ddof, bool keepdims, const OptionalArray& where,
+                                       const OptionalArray& mean) {
+                   return function(a, axes, {{keepdims, dtype, where}, ddof, mean});
                  },
-                 {"a", axis, dtype, out, ddof, keepdims, where});
+                 {"a", axis, dtype, out, ddof, keepdims, where, {"mean", nb::none()}});
   }
   def_function(module, "average",
                [](const Array& a, const Axes& axes, const OptionalArray& weights, bool returned,
@@ -142,13 +143,10 @@ void bind_numpy_reductions(nb::module_& module) {
   // ---- positions
   using Position = Array (*)(const Array&, OptionalAxis, bool);
   const std::pair<const char*, Position> positions[] = {{"argmax", numpy::argmax},
-                                                        {"argmin", numpy::argmin}};
+                                                        {"argmin", numpy::argmin},
+                                                        {"nanargmax", numpy::nanargmax},
+                                                        {"nanargmin", numpy::nanargmin}};
   for (const auto& [name, function] : positions) {
-    def_function(module, name, function, {"a", axis, keepdims});
-  }
-  const std::pair<const char*, Position> nan_positions[] = {{"nanargmax", numpy::nanargmax},
-                                                            {"nanargmin", numpy::nanargmin}};
-  for (const auto& [name, function] : nan_positions) {
     def_function(module, name,
                  [function = function](const Array& a, OptionalAxis axis, NoOut, bool keepdims) {
                    return function(a, axis, keepdims);

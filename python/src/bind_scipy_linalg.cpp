@@ -91,10 +91,13 @@ void bind_special_matrices(nb::module_& module) {
                {"a"});
   def_function(module, "hilbert", linalg::hilbert, {"n"});
   def_function(module, "hadamard", linalg::hadamard, {"n", {"dtype", "int32"}});
-  def_function(
+  def_function<1>(
       module, "dft",
-      [](int64_t n, const std::optional<std::string>& scale) { return linalg::dft(n, scale); },
-      {"n", {"scale", nb::none()}});
+      [](int64_t n, const std::optional<std::string>& scale, std::optional<DType> dtype) {
+        const Array found = linalg::dft(n, scale);
+        return dtype ? numpy::astype(found, *dtype) : found;
+      },
+      {"n", {"scale", nb::none()}, {"dtype", nb::none()}});
   // The last three arguments exist for compatibility with JAX and are ignored.
   def_function<3>(module, "polar",
                   [](const Array& a, const std::string& side, nb::handle, nb::handle, nb::handle) {

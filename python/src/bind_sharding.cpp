@@ -64,6 +64,8 @@ nb::tuple from_spec(const PartitionSpec& spec) {
   return nb::tuple(entries);
 }
 
+}  // namespace
+
 nb::tuple from_sharding(const NamedSharding& sharding) {
   nb::list axes, devices;
   for (const MeshAxis& axis : sharding.mesh.axes()) {
@@ -74,6 +76,8 @@ nb::tuple from_sharding(const NamedSharding& sharding) {
   }
   return nb::make_tuple(nb::tuple(axes), nb::tuple(devices), from_spec(sharding.spec));
 }
+
+namespace {
 
 nb::object sharding_of_array(nb::handle array) {
   const Array x = to_array(array, "array");

@@ -3,8 +3,12 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -64,7 +68,8 @@ std::vector<GivenAxis> input_axes(const std::string& where, nb::handle in_axes,
 
 nb::object call_vmap(nb::handle function, const std::string& where, nb::handle in_axes,
                      nb::handle out_axes, const std::string& axis_name,
-                     std::optional<int64_t> axis_size, nb::tuple args, nb::dict kwargs) {
+                     std::optional<int64_t> axis_size, std::vector<std::string> spmd_axis_names,
+                     nb::tuple args, nb::dict kwargs) {
   const CallArguments arguments = all_arguments(args, kwargs);
   const std::vector<GivenAxis> axes = input_axes(where, in_axes, arguments);
   std::vector<Array> mapped(axes.size());  // unmapped arguments keep their objects
@@ -78,7 +83,10 @@ nb::object call_vmap(nb::handle function, const std::string& where, nb::handle i
     return all;
   };
   const std::vector<Array> results =
-      farcall::detail::call_vmap(call, axes, wanted, axis_name, axis_size);
+      farcall::detail::call_vmap(call, axes, wanted,
+                                 {.axis_name = axis_name,
+                                  .axis_size = axis_size,
+                                  .spmd_axis_names = std::move(spmd_axis_names)});
   return unflatten_arrays(call.result_tree(), results);
 }
 
@@ -87,7 +95,7 @@ nb::object call_vmap(nb::handle function, const std::string& where, nb::handle i
 void bind_vmap(nb::module_& module) {
   module.def("vmap", call_vmap, nb::arg("function"), nb::arg("where"), nb::arg("in_axes").none(),
              nb::arg("out_axes").none(), nb::arg("axis_name"), nb::arg("axis_size").none(),
-             nb::arg("args"), nb::arg("kwargs"));
+             nb::arg("spmd_axis_names"), nb::arg("args"), nb::arg("kwargs"));
 }
 
 }  // namespace farcall::python

@@ -156,6 +156,11 @@ std::vector<Array> Argument<std::vector<Array>>::from(nb::handle object, Argumen
 
 nb::object to_python(const Array& result) { return nb::steal(wrap_object(result).release()); }
 
+nb::object to_python(const Array& result, nb::handle device) {
+  nb::object made = to_python(result);
+  return device.is_none() ? made : nb::module_::import_("farcall").attr("device_put")(made, device);
+}
+
 nb::object to_python(const std::vector<Array>& result) {
   nb::list list;
   for (const Array& array : result) list.append(wrap_object(array));

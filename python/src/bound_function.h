@@ -115,7 +115,8 @@ struct Argument<nb::handle> {
 };
 
 nb::object to_python(const Array& result);
-nb::object to_python(const std::vector<Array>& result);  // a list
+nb::object to_python(const Array& result, nb::handle device);  // put on it, unless it is None
+nb::object to_python(const std::vector<Array>& result);        // a list
 template <class T>
 requires(std::is_arithmetic_v<T> || std::is_base_of_v<nb::handle, T>) nb::object
     to_python(const T& result) {

@@ -519,7 +519,7 @@ JitState& checked_state(nb::handle object) {
   return state_of(object.ptr());
 }
 
-Lowered lower(nb::handle function, nb::args args, nb::kwargs kwargs) {
+Lowered lower(nb::handle function, const nb::list& in_shardings, nb::args args, nb::kwargs kwargs) {
   JitState& state = checked_state(function);
   const CallArguments arguments = sort_arguments(state.where, state.statics, args, kwargs);
   const auto types = leaves_to_types(state.where, arguments);
@@ -533,12 +533,7 @@ Lowered lower(nb::handle function, nb::args args, nb::kwargs kwargs) {
   Lowered lowered{{state.where, std::move(traced.program), arguments.tree, std::move(traced.result),
                    std::move(donated), state.device},
                   state.statics};
-  Shardings& shardings = lowered.call.shardings;
-  for (const nb::object& leaf : arguments.leaves) {
-    const bool is_known = is_array(leaf.ptr()) && array_of(leaf.ptr()).is_concrete();
-    const NamedSharding* sharding = is_known ? sharding_of(array_of(leaf.ptr())) : nullptr;
-    shardings.push_back(sharding ? std::optional(*sharding) : std::nullopt);
-  }
+  place_for(lowered, in_shardings, arguments);
   return lowered;
 }
 

@@ -5,15 +5,20 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
 #include <farcall/program/text.h>
 #include <farcall/stablehlo/stablehlo.h>
 #include <farcall/trace/jit.h>
+#include <farcall/trace/placement.h>
 
 #include "array_object.h"
 #include "bind_program.h"
@@ -36,6 +41,61 @@ struct Compiled {
     return unflatten_arrays(call.result, call.run(*executable, arguments.tree, inputs, name_of));
   }
 };
+
+// The devices that an argument is committed to, and its sharding over several.
+struct LeafPlace {
+  std::vector<const Device*> devices;
+  std::optional<NamedSharding> sharding;
+};
+
+LeafPlace over(NamedSharding sharding) {
+  const auto devices = sharding.mesh.devices();
+  return {{devices.begin(), devices.end()}, std::move(sharding)};
+}
+
+LeafPlace place_of_leaf(nb::handle leaf) {
+  if (is_array(leaf.ptr())) {
+    const Array& array = array_of(leaf.ptr());
+    if (!array.is_concrete() || !is_committed(array)) return {};
+    const NamedSharding* sharding = sharding_of(array);
+    return sharding ? over(*sharding) : LeafPlace{{&device_of(array)}, {}};
+  }
+  if (!nb::isinstance<ShapeDtype>(leaf)) return {};
+  const nb::object sharding = leaf.attr("sharding");
+  if (sharding.is_none()) return {};
+  const nb::object found = nb::module_::import_("farcall._sharding").attr("in_core")(sharding);
+  if (found.is_none()) return {};
+  if (nb::isinstance<nb::tuple>(found)) return over(to_sharding(nb::cast<nb::tuple>(found)));
+  return {{&nb::cast<const Device&>(found)}, {}};
+}
+
+std::string names_of(std::span<const Device* const> devices) {
+  std::vector<std::string> names;
+  for (const Device* device : devices) names.push_back(device->to_string());
+  return fmt::to_string(fmt::join(names, ", "));
+}
+
+// The sharding over a mesh, in Python's form, else the device.
+nb::list shardings_list(const Shardings& shardings, const Device& device) {
+  nb::list list;
+  for (const auto& sharding : shardings) {
+    list.append(sharding ? nb::object(from_sharding(*sharding))
+                         : nb::cast(&device, nb::rv_policy::reference));
+  }
+  return list;
+}
+
+// Shardings in Python's form, or None. Empty if all are None.
+Shardings to_shardings(const nb::list& given) {
+  Shardings all;
+  bool is_any = false;
+  for (nb::handle one : given) {
+    is_any = is_any || !one.is_none();
+    all.push_back(one.is_none() ? std::nullopt
+                                : std::optional(to_sharding(nb::cast<nb::tuple>(one))));
+  }
+  return is_any ? all : Shardings();
+}
 
 // Callbacks may refer to objects that hold the program. No tp_clear: function objects break such
 // cycles.
@@ -110,24 +170,57 @@ void bind_description(nb::class_<Class>& bound, Get lowered) {
                      const auto& all = lowered(self).call;
                      return unflatten_types(all.result, all.program->output_types());
                    })
+      .def_prop_ro("_out_shardings",
+                   [lowered](const Class& self) {
+                     nb::list list;
+                     for (const auto& sharding : lowered(self).call.out_shardings) {
+                       list.append(sharding ? nb::object(from_sharding(*sharding)) : nb::none());
+                     }
+                     return list;
+                   })
       .def_prop_ro("_donated", [lowered](const Class& self) { return donated_list(lowered(self)); })
       .def_prop_ro("_where", [lowered](const Class& self) { return lowered(self).call.where; });
 }
 
 }  // namespace
 
+void place_for(Lowered& lowered, const nb::list& in_shardings, const CallArguments& arguments) {
+  farcall::detail::LoweredCall& call = lowered.call;
+  call.in_shardings = to_shardings(in_shardings);
+  Shardings shardings;
+  bool is_spread = false;
+  std::vector<const Device*> common;
+  size_t first = 0;
+  for (size_t i = 0; i < arguments.leaves.size(); ++i) {
+    const bool is_requested = i < call.in_shardings.size() && call.in_shardings[i];
+    LeafPlace place =
+        is_requested ? over(*call.in_shardings[i]) : place_of_leaf(arguments.leaves[i]);
+    is_spread = is_spread || place.sharding;
+    shardings.push_back(std::move(place.sharding));
+    if (place.devices.empty()) continue;
+    std::ranges::sort(place.devices, {}, &Device::number);
+    if (common.empty()) {
+      common = std::move(place.devices);
+      first = i;
+    } else if (!call.device && common != place.devices) {
+      invalid_argument(
+          fmt::format("{}: lower: the arguments are on different devices: {} on {}, {} on {}",
+                      call.where, describe_leaf(arguments, first), names_of(common),
+                      describe_leaf(arguments, i), names_of(place.devices)));
+    }
+  }
+  if (is_spread) call.shardings = std::move(shardings);
+  if (!call.device && common.size() == 1) call.device = common[0];
+}
+
 void bind_lowered(nb::module_& module) {
   nb::class_<Lowered> lowered(module, "Lowered", nb::type_slots(lowered_slots),
                               "A program recorded by jit(f).lower(...).");
   bind_description(lowered, [](const Lowered& self) -> const Lowered& { return self; });
   lowered.def("compile", [](const Lowered& self) { return Compiled{self, self.call.compile()}; });
-  // Sets the shardings of the first arguments; None leaves one unchanged.
-  lowered.def("_place", [](Lowered& self, nb::list given) {
-    for (size_t i = 0; i < nb::len(given); ++i) {
-      const nb::object sharding = given[i];
-      if (!sharding.is_none())
-        self.call.shardings.at(i) = to_sharding(nb::cast<nb::tuple>(sharding));
-    }
+  // Sets the requested shardings of the results.
+  lowered.def("_place_results", [](Lowered& self, const nb::list& out_shardings) {
+    self.call.out_shardings = to_shardings(out_shardings);
   });
 
   nb::class_<MemoryUse>(module, "CompiledMemoryStats", "The bytes that running a program takes.")
@@ -150,6 +243,15 @@ void bind_lowered(nb::module_& module) {
                                 "An executable with the structure of its arguments.");
   bind_description(compiled, [](const Compiled& self) -> const Lowered& { return self.lowered; });
   compiled.def("__call__", &Compiled::operator())
+      .def("_input_shardings",
+           [](const Compiled& self) {
+             return shardings_list(self.lowered.call.input_shardings(), self.executable->device());
+           })
+      .def("_output_shardings",
+           [](const Compiled& self) {
+             return shardings_list(self.lowered.call.output_shardings(self.executable),
+                                   self.executable->device());
+           })
       .def("memory_analysis", [](const Compiled& self) { return self.executable->memory(); })
       .def("report", [](const Compiled& self) {
         return report_object(self.lowered.call.divided(self.executable));

@@ -22,6 +22,11 @@ struct Lowered {
 // The report of the compiler on a run (bind_report.cpp).
 nb::object report_object(const DividedRun& run);
 
+// Sets the shardings and the device that the call is lowered for: the requested shardings of the
+// first leaves (None: not requested), else those of the arguments, which are arrays or
+// ShapeDtypeStructs. Raises ValueError if they are on different devices.
+void place_for(Lowered& lowered, const nb::list& in_shardings, const CallArguments& arguments);
+
 // Adds Lowered and Compiled.
 void bind_lowered(nb::module_& module);
 

@@ -11,4 +11,7 @@ namespace farcall::python {
 // each dimension.
 NamedSharding to_sharding(const nanobind::tuple& given);
 
+// Converts back.
+nanobind::tuple from_sharding(const NamedSharding& sharding);
+
 }  // namespace farcall::python

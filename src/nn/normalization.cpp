@@ -8,6 +8,7 @@
 
 #include <farcall/core/config.h>
 #include <farcall/ops/lax.h>
+#include <farcall/ops/numpy_statistics.h>
 
 #include "ops/internal/numpy.h"
 
@@ -99,11 +100,16 @@ Array logmeanexp(const Array& x, const Axes& axes, const std::optional<Array>& w
 
 Array standardize(const Array& x, const Axes& axes, const StandardizeOptions& options) {
   const Array a = numpy::promote_inexact(x, "standardize");
-  const Array mean = options.mean ? numpy::promote_inexact(*options.mean, "standardize")
-                                  : numpy::mean(a, axes, true);
-  const Array variance = options.variance
-                             ? *options.variance
-                             : numpy::mean(numpy::square(a), axes, true) - numpy::square(mean);
+  const auto mean_of = [&](const Array& values) {
+    return numpy::mean(values, axes, numpy::MeanOptions{true, {}, options.where});
+  };
+  const Array mean =
+      options.mean ? numpy::promote_inexact(*options.mean, "standardize") : mean_of(a);
+  const auto computed_variance = [&] {
+    return options.is_two_pass ? mean_of(numpy::square(a - mean))
+                               : mean_of(numpy::square(a)) - numpy::square(mean);
+  };
+  const Array variance = options.variance ? *options.variance : computed_variance();
   const Array total = numpy::promote_inexact(variance + options.epsilon, "standardize");
   return (a - mean) * lax::rsqrt(total);
 }

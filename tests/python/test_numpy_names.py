@@ -106,7 +106,7 @@ def test_brackets_take_traced_arrays_and_refuse_other_strings() -> None:
     assert fnp.index_exp[3] == (3,)
 
 
-def test_places_of_masks_and_trimmed_vectors() -> None:
+def test_places_of_masks_and_trimmed_arrays() -> None:
     for ours, theirs in zip(
         fnp.mask_indices(3, fnp.triu, 1), np.mask_indices(3, np.triu, 1), strict=True
     ):
@@ -117,8 +117,16 @@ def test_places_of_masks_and_trimmed_vectors() -> None:
     assert fnp.trim_zeros([0, 0]).shape == (0,)
     with pytest.raises(ValueError, match="trim must be of"):
         fnp.trim_zeros(x, "x")
-    with pytest.raises(ValueError, match="expected a vector"):
-        fnp.trim_zeros([[1]])
+    matrix = np.zeros((5, 6), np.float32)
+    matrix[1:3, 2:5] = np.float32([[0, 1, 0], [2, 0, 0]])
+    for trim in ("fb", "f", "b"):
+        for axis in (None, 0, -1, (0, 1)):
+            np.testing.assert_array_equal(
+                fnp.trim_zeros(matrix, trim, axis), jnp.trim_zeros(matrix, trim, axis)
+            )
+    assert fnp.trim_zeros(matrix * 0, axis=1).shape == (5, 0)
+    with pytest.raises(ValueError, match="axis 2 is out of range for rank 2"):
+        fnp.trim_zeros(matrix, axis=2)
 
 
 # ---- bits ----------------------------------------------------------------------------------------

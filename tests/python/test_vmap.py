@@ -160,9 +160,9 @@ def identity(v, *_):
         (lambda: fc.vmap(identity, (1.0,)), TypeError, "in_axes must be .* with those as leaves"),
         (lambda: fc.vmap(identity, 0, "a"), TypeError, "out_axes must be .* with those as leaves"),
         (
-            lambda: fc.vmap(identity, spmd_axis_name="i"),
-            NotImplementedError,
-            "spmd_axis_name must be None",
+            lambda: fc.vmap(identity, spmd_axis_name=("i", 3)),
+            TypeError,
+            r"spmd_axis_name must be the name of an axis of a mesh.*got \('i', 3\)",
         ),
         (lambda: fc.vmap(identity, None)(X), ValueError, "no argument is mapped"),
         (lambda: fc.vmap(lambda: 1.0)(), ValueError, "no argument is an array.*axis_size"),
@@ -207,11 +207,6 @@ def identity(v, *_):
             lambda: fc.vmap(lambda v: {"k": "a"})(X),
             TypeError,
             r"the function returned 'a' of type str at result\['k'\]",
-        ),
-        (
-            lambda: fc.vmap(identity, spmd_axis_name="i"),
-            NotImplementedError,
-            "vmap does not shard arrays",
         ),
     ],
 )

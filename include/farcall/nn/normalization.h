@@ -46,6 +46,9 @@ struct StandardizeOptions {
   // Known values, in a shape that broadcasts against x; default: computed from x.
   std::optional<Array> mean = {}, variance = {};
   Array epsilon = 1e-5;
+  std::optional<Array> where = {};  // the elements that the mean and variance are computed from
+  // Whether the variance is the mean of (x - mean)², else the mean of x² less that of x, squared.
+  bool is_two_pass = false;
 };
 // (x - mean) / sqrt(variance + epsilon).
 FARCALL_API Array standardize(const Array& x, const Axes& axes = -1,

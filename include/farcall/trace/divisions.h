@@ -34,11 +34,13 @@ FARCALL_API std::string to_text(std::span<const DivisionReport> calls);
 // shard_map or a sharding constraint that was recorded with one.
 FARCALL_API bool has_home(const Executable& executable);
 
-// The executable for inputs with given shardings, and a report on each of its calls, in program
-// order. If no input lies over a mesh, this is the undivided executable, and there are no reports.
+// The executable for inputs with given shardings, a report on each of its calls, in program order,
+// and the shardings of its results. If no input lies over a mesh, this is the undivided executable,
+// and there are no reports and no shardings.
 struct DividedRun {
   std::shared_ptr<const Executable> executable;
   std::vector<DivisionReport> calls;
+  Shardings results;
 };
 FARCALL_API DividedRun divided_run(const std::shared_ptr<const Executable>& executable,
                                    const Shardings& inputs);

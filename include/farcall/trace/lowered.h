@@ -23,19 +23,32 @@ struct FARCALL_API LoweredCall {
   ProgramPtr program;
   TreeDef arguments, result;
   std::vector<bool> donated;       // by leaf of the arguments
-  const Device* device = nullptr;  // null: the default device at compile time
+  const Device* device = nullptr;  // null: the mesh's first, or the default device at compile time
   // By leaf, or empty: the requested shardings of arguments and results, and those of the arguments
   // that the call was lowered for.
   Shardings in_shardings = {}, out_shardings = {}, shardings = {};
 
   std::shared_ptr<const Executable> compile() const;
-  // The executable for arguments with the shardings that the call was lowered for.
+  // The shardings that arguments are moved to, by leaf: those requested, else those that the call
+  // was lowered for, else whole on the devices of the mesh (that of the program if there is no
+  // other). No values without a mesh.
+  Shardings input_shardings() const;
+  // Those of the results of the compiled program. No values without a mesh.
+  Shardings output_shardings(const std::shared_ptr<const Executable>& executable) const;
+  // The executable for arguments with these shardings.
   DividedRun divided(const std::shared_ptr<const Executable>& executable) const;
   // Runs a compiled program. Raises TypeError for arguments of another structure or of other types;
   // `name_of` names the argument in the message: "argument 0".
   std::vector<Array> run(const Executable& executable, const TreeDef& tree,
                          std::span<const Array> leaves,
                          const std::function<std::string(size_t leaf)>& name_of) const;
+
+ private:
+  bool is_placed() const {
+    return !in_shardings.empty() || !out_shardings.empty() || !shardings.empty();
+  }
+  // The requested shardings, else those that the call was lowered for.
+  Shardings wanted_inputs() const;
 };
 
 }  // namespace detail
@@ -80,6 +93,9 @@ class Compiled : public LoweredProgram {
   }
   // Its report() of foreign calls and its memory() use.
   const Executable& executable() const { return *executable_; }
+  // Where arguments are moved to and results are, by leaf; no values without a mesh.
+  Shardings input_shardings() const { return call_.input_shardings(); }
+  Shardings output_shardings() const { return call_.output_shardings(executable_); }
   // The executable for arguments over a mesh with the shardings that the call was lowered for, and
   // how its calls are divided.
   DividedRun divided() const { return call_.divided(executable_); }

@@ -62,6 +62,8 @@ inline constexpr int64_t kNotBatched = -1;
 struct BatchAxis {
   int64_t size = 0;
   std::string name;  // empty: collectives cannot refer to it
+  // The axes of meshes that split it where a sharding is given (VmapOptions::spmd_axis_names).
+  std::vector<std::string> spmd_names = {};
 };
 
 // One application; some of its operands have a batch dimension.

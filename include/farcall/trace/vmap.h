@@ -44,6 +44,9 @@ struct VmapOptions {
   MappedAxes out_axes = 0;
   std::string axis_name = {};
   std::optional<int64_t> axis_size = {};  // needed if nothing is mapped
+  // The axes of a mesh over which the mapped dimension is split in sharding constraints and
+  // shard_maps inside the function, whose specs must not name these axes.
+  std::vector<std::string> spmd_axis_names = {};
 };
 
 namespace detail {
@@ -54,11 +57,11 @@ FARCALL_API std::vector<std::optional<int64_t>> axes_of_leaves(const MappedAxes&
                                                                const TreeDef& tree,
                                                                const std::string& what);
 // Returns the leaves of the result. Leaves that are not mapped may be null. `out_axes` is called
-// after the function has run.
+// after the function has run. Of `options`, the axes of arguments and results are ignored.
 FARCALL_API std::vector<Array> call_vmap(
     LeafCall& call, std::span<const std::optional<int64_t>> in_axes,
     const std::function<std::vector<std::optional<int64_t>>()>& out_axes,
-    const std::string& axis_name, std::optional<int64_t> axis_size);
+    const VmapOptions& options);
 FARCALL_API std::vector<Array> call_vmap(TreeCall& call, const VmapOptions& options);
 
 template <class F>

@@ -53,6 +53,7 @@ def vmap(
     out_axes: Any,
     axis_name: str,
     axis_size: int | None,
+    spmd_axis_names: list[str],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any: ...

@@ -73,6 +73,7 @@ _OTHERS = {
         Args:
           a: an array, not complex.
           axis: the axis to search; None for the flattened array.
+          out: must be None.
           keepdims: whether the axis stays, with size 1.
 
         Returns:
@@ -160,6 +161,8 @@ _OTHERS = {
         Args:
           x: an array or a number.
           dtype: anything that ``numpy.dtype`` accepts.
+          copy: ignored; arrays are immutable.
+          device: where the array is put, as in ``device_put``.
 
         Raises:
           TypeError: for an operand that is not an array, and unsupported dtypes.
@@ -169,6 +172,7 @@ _OTHERS = {
         Args:
           shape: an integer or a sequence of integers, known when the function is recorded.
           dtype: float32 by default.
+          device: where the array is put, as in ``device_put``.
 
         Raises:
           TypeError: for sizes that are not integers, and unsupported dtypes.
@@ -179,6 +183,7 @@ _OTHERS = {
         Args:
           shape: an integer or a sequence of integers, known when the function is recorded.
           dtype: float32 by default.
+          device: where the array is put, as in ``device_put``.
 
         Raises:
           TypeError: for sizes that are not integers, and unsupported dtypes.

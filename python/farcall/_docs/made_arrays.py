@@ -15,12 +15,14 @@ _CREATION = {
           retstep: whether to return the step too.
           dtype: of the result; a float by default.
           axis: the axis of the values in the result.
+          device: where the array is put, as in ``device_put``.
         """,
     "logspace": "``base`` to the power of evenly spaced numbers from ``start`` to ``stop``.",
     "geomspace": """``num`` values from ``start`` to ``stop`` in geometric progression.""",
     "eye": """Zeros, with ones on diagonal ``k``.
 
-        There are ``N`` rows and ``M`` columns; ``M`` defaults to ``N``.
+        There are ``N`` rows and ``M`` columns; ``M`` defaults to ``N``. ``device`` is as in
+        ``device_put``.
         """,
     "identity": "The identity matrix.",
     "tri": "Ones on and below diagonal ``k``, zeros above.",

@@ -45,7 +45,17 @@ _ALONG_AXES = {
         """,
     "softmax": "exp(x) / sum(exp(x)) along the axes; 0 where ``where`` is False.",
     "log_softmax": "log(softmax(x)), computed without underflow.",
-    "standardize": "(x - mean) / sqrt(variance + epsilon) along the axes.",
+    "standardize": """(x - mean) / sqrt(variance + epsilon) along the axes.
+
+        Args:
+          x: an array.
+          axis: one axis or a tuple of axes.
+          mean, variance: known ones; by default they are computed.
+          epsilon: is added to the variance.
+          where: bools: the elements that the mean and the variance are computed from.
+          algorithm: ``fast``: the variance is the mean of the squares less the squared mean;
+            ``stable``: the mean of the squared differences from the mean.
+        """,
     "one_hot": "One-hot vectors along a new axis: 1 at index ``x``, 0 elsewhere.",
     "logmeanexp": "log(mean(exp(x))) along the axes, computed without overflow.",
 }

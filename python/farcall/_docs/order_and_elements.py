@@ -18,7 +18,11 @@ _ORDER = {
           sorter: indices that sort ``a``, if it is not sorted.
           method: accepted for compatibility with JAX; ignored.
         """,
-    "digitize": "The index of each element's bin; the edges ascend or descend.",
+    "digitize": """The index of each element's bin; the edges ascend or descend.
+
+        ``right`` tells which edge belongs to a bin. ``method`` is one of those of ``searchsorted``
+        and has no effect.
+        """,
     "interp": """Linear interpolation at ``x`` between the points (``xp``, ``fp``); ``xp`` ascends.
 
         Args:

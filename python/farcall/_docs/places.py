@@ -22,6 +22,7 @@ _PLACES = {
           axis: the axis; by default ``a`` is flattened.
           size: the number of slices; required if the condition is traced.
           fill_value: the value of missing slices.
+          out: must be None.
         """,
     "extract": "The elements of ``arr`` where ``condition``, of the same size, is true.",
     "choose": """Takes each element from the array ``choices[i]`` that ``a`` selects.

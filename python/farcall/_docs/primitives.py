@@ -95,6 +95,7 @@ _OTHERS = {
         Args:
           operand: an array or a number.
           new_sizes: the shape of the result.
+          dimensions: the order of the dimensions in which the elements are read.
 
         Raises:
           TypeError: for an operand that is not an array, and sizes that are not integers.

@@ -30,17 +30,22 @@ def _array(value: Any, function: str, name: str) -> _core.Array:
     return _f.as_array(value, f"{function}: argument {name}")
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> _core.Array:
-    """An array filled with a scalar."""
-    return _f.full(shape, fill_value, dtype)
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> _core.Array:
+    """An array filled with a scalar; ``sharding`` is as for ``device_put``."""
+    return _f.full(shape, fill_value, dtype, device=sharding)
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> _core.Array:
-    """An array filled with a scalar, by default with the shape and dtype of ``x``."""
+def full_like(
+    x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sharding: Any = None
+) -> _core.Array:
+    """An array filled with a scalar, by default with the shape and dtype of ``x``.
+
+    ``sharding`` is as for ``device_put``.
+    """
     if not (hasattr(x, "shape") and hasattr(x, "dtype")):
         x = _array(x, "full_like", "x")
     wanted = x.shape if shape is None else shape
-    return _f.full(wanted, fill_value, x.dtype if dtype is None else dtype)
+    return _f.full(wanted, fill_value, x.dtype if dtype is None else dtype, device=sharding)
 
 
 def empty(shape: Any, dtype: Any) -> _core.Array:

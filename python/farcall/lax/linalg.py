@@ -6,6 +6,7 @@ float64, complex64 or complex128. If the factorisation of a matrix fails, its re
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 from farcall._core import Array
@@ -17,6 +18,9 @@ from farcall._core.linalg import lu_pivots_to_permutation as lu_pivots_to_permut
 from farcall._core.linalg import triangular_solve as triangular_solve
 
 __all__ = [
+    "EigImplementation",
+    "EighImplementation",
+    "SvdAlgorithm",
     "cholesky",
     "eig",
     "eigh",
@@ -28,6 +32,32 @@ __all__ = [
     "svd",
     "triangular_solve",
 ]
+
+
+class EigImplementation(enum.Enum):
+    """JAX's choices for ``eig``, which always uses LAPACK."""
+
+    CUSOLVER = "cusolver"
+    MAGMA = "magma"
+    LAPACK = "lapack"
+
+
+class EighImplementation(enum.Enum):
+    """JAX's choices for ``eigh``, which always uses LAPACK."""
+
+    QR = "qr"
+    JACOBI = "jacobi"
+    QDWH = "qdwh"
+
+
+class SvdAlgorithm(enum.Enum):
+    """JAX's choices for ``svd``, which always uses LAPACK."""
+
+    DEFAULT = "default"
+    QR = "QR"
+    JACOBI = "Jacobi"
+    POLAR = "polar"
+    DIVIDE_AND_CONQUER = "divide_and_conquer"
 
 
 def qr(
@@ -53,6 +83,7 @@ def eigh(
     symmetrize_input: bool = True,
     sort_eigenvalues: bool = True,
     subset_by_index: tuple[int, int] | None = None,
+    implementation: EighImplementation | None = None,
 ) -> tuple[Array, Array]:
     """The eigenvectors and eigenvalues of Hermitian matrices; eigenvalues ascend.
 
@@ -62,8 +93,9 @@ def eigh(
       symmetrize_input: whether to average ``x`` with its conjugate transpose first.
       sort_eigenvalues: ignored; eigenvalues are always sorted.
       subset_by_index: the range (begin, end) of eigenvalues to compute, in ascending order.
+      implementation: accepted for compatibility with JAX; ignored.
     """
-    del sort_eigenvalues
+    del sort_eigenvalues, implementation
     return _functions._eigh(x, lower, symmetrize_input, subset_by_index)
 
 
@@ -73,6 +105,7 @@ def svd(
     full_matrices: bool = True,
     compute_uv: bool = True,
     subset_by_index: tuple[int, int] | None = None,
+    algorithm: SvdAlgorithm | None = None,
 ) -> Any:
     """``u, s, vh`` with ``x = u * s @ vh`` and descending ``s``; only ``s`` without ``compute_uv``.
 
@@ -81,7 +114,9 @@ def svd(
       full_matrices: whether ``u`` and ``vh`` are square.
       compute_uv: whether to compute ``u`` and ``vh``.
       subset_by_index: the range (begin, end) of singular values to compute, in descending order.
+      algorithm: accepted for compatibility with JAX; ignored.
     """
+    del algorithm
     if compute_uv:
         return _functions._svd(x, full_matrices, subset_by_index)
     return _functions._singular_values(x, subset_by_index)
@@ -93,6 +128,8 @@ def eig(
     compute_left_eigenvectors: bool = True,
     compute_right_eigenvectors: bool = True,
     enable_eigvec_derivs: bool = False,
+    implementation: EigImplementation | None = None,
+    use_magma: bool | None = None,
 ) -> list[Array]:
     """The eigenvalues ``w``, and eigenvectors ``vl``, ``vr`` as requested, all complex.
 
@@ -102,7 +139,9 @@ def eig(
       compute_right_eigenvectors: whether to return ``vr`` with ``x @ vr = vr * w``.
       enable_eigvec_derivs: whether eigenvectors may be differentiated; their derivatives are
         correct only if all eigenvalues are distinct.
+      implementation, use_magma: accepted for compatibility with JAX; ignored.
     """
+    del implementation, use_magma
     return list(
         _functions.eig(
             x, compute_left_eigenvectors, compute_right_eigenvectors, enable_eigvec_derivs

@@ -42,6 +42,7 @@ def array(
     object: Any,
     dtype: Any = None,
     copy: builtins.bool = True,
+    order: str | None = "K",
     ndmin: int = 0,
     *,
     device: Any = None,
@@ -53,6 +54,7 @@ def array(
       dtype: by default the dtype of the values; float32, int32 or complex64 for Python numbers and
         for numpy's 64-bit data, which ``enable_x64`` keeps.
       copy: False shares memory with a numpy array if possible, as ``asarray`` does.
+      order: K, C, A or None; all arrays are row-major, so F is refused.
       ndmin: the minimum number of dimensions; leading dimensions of size 1 are added.
       device: where the array is put: a Device or a Sharding, as in ``device_put``.
 
@@ -60,8 +62,9 @@ def array(
       TypeError: for values that are not numbers, lists of unequal lengths, and Python complex
         numbers with a real dtype.
       OverflowError: for a Python number out of range of an integer dtype.
-      ValueError: for a Python NaN with an integer dtype.
+      ValueError: for a Python NaN with an integer dtype, and for another ``order``.
     """
+    _check_order(order, "array")
     result = _make(object, dtype, not copy)
     if result.ndim < ndmin:
         result = _f.reshape(result, (1,) * (ndmin - result.ndim) + result.shape)
@@ -69,7 +72,12 @@ def array(
 
 
 def asarray(
-    a: Any, dtype: Any = None, copy: builtins.bool | None = None, *, device: Any = None
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    copy: builtins.bool | None = None,
+    device: Any = None,
 ) -> Array:
     """Converts ``a`` to an array.
 
@@ -77,13 +85,23 @@ def asarray(
     layout allow, unless ``copy`` is True. Shared memory must not be written afterwards. Arguments
     and errors are those of ``array``.
     """
+    _check_order(order, "asarray")
     made = _make(a, dtype, not copy)
     return made if device is None else device_put(made, device)
 
 
-def copy(a: Any) -> Array:
-    """A copy with its own memory."""
+def copy(a: Any, order: str | None = None) -> Array:
+    """A copy with its own memory; ``order`` is as for ``array``."""
+    _check_order(order, "copy")
     return array(a)
+
+
+def _check_order(order: Any, where: str) -> None:
+    if order not in (None, "K", "C", "A"):
+        raise ValueError(
+            f"{where}: order must be 'K', 'C', 'A' or None, since all arrays are row-major; got "
+            f"{order!r}"
+        )
 
 
 def _make(value: Any, dtype: Any, share: builtins.bool) -> Array:
@@ -167,9 +185,13 @@ def _to_array(a: Any) -> Array:
     return a if isinstance(a, Array) else asarray(a)
 
 
-def from_dlpack(x: Any, *, copy: builtins.bool | None = None) -> Array:
-    """Converts anything with ``__dlpack__`` to an array; shares memory if the alignment allows."""
-    return _core.from_dlpack(x, copy)
+def from_dlpack(x: Any, *, device: Any = None, copy: builtins.bool | None = None) -> Array:
+    """Converts anything with ``__dlpack__`` to an array; shares memory if the alignment allows.
+
+    ``device`` is as for ``array``.
+    """
+    made = _core.from_dlpack(x, copy)
+    return made if device is None else device_put(made, device)
 
 
 # ---- filled --------------------------------------------------------------------------------------
@@ -207,9 +229,11 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
     return _f.zeros(shape, dtype, device=device)
 
 
-def empty_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Array:
-    """Zeros with the shape, dtype and sharding of ``a``, unless others are given."""
-    return full_like(a, 0, dtype, shape, device=device)
+def empty_like(
+    prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
+) -> Array:
+    """Zeros with the shape, dtype and sharding of ``prototype``, unless others are given."""
+    return full_like(prototype, 0, dtype, shape, device=device)
 
 
 # ---- ranges --------------------------------------------------------------------------------------

@@ -31,8 +31,12 @@ def save(file: Any, arr: Any, allow_pickle: bool = True, fix_imports: bool = Tru
         np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
 
 
-def savez(file: Any, *args: Any, **kwds: Any) -> None:
-    """Writes several arrays to a file in the format ``.npz``; see ``numpy.savez``."""
+def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
+    """Writes several arrays to a file in the format ``.npz``; see ``numpy.savez``.
+
+    ``allow_pickle`` is ignored: arrays hold no Python objects.
+    """
+    del allow_pickle
     positional = [np.asarray(array) for array in args]
     named: dict[str, Any] = {name: np.asarray(array) for name, array in kwds.items()}
     with _pickling("savez"):

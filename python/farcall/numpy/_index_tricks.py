@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -94,20 +94,29 @@ def mask_indices(
     return as_array(mask, "mask_indices", "mask_func: what it returns").nonzero(size=size)
 
 
-def trim_zeros(filt: Any, trim: str = "fb") -> Array:
-    """Removes leading (``f``) and trailing (``b``) zeros of a vector; needs concrete values.
+def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None) -> Array:
+    """Removes leading (``f``) and trailing (``b``) slices of zeros; needs concrete values.
+
+    Args:
+      filt: an array.
+      trim: ``f``, ``b`` or ``fb``.
+      axis: the axes along which slices are removed; all by default.
 
     Raises:
-      ValueError: if ``filt`` is not a vector, and for an unknown ``trim``.
+      ValueError: for an unknown ``trim``, and for an axis out of range.
     """
-    vector = asarray(filt)
-    if vector.ndim != 1:
-        raise ValueError(f"trim_zeros: expected a vector, got an array of shape {vector.shape}")
+    array = asarray(filt)
     if not isinstance(trim, str) or set(trim.lower()) - set("fb"):
         raise ValueError(f"trim_zeros: trim must be of 'f' and 'b', got {trim!r}")
-    places = np.flatnonzero(np.asarray(vector))
-    if not len(places):
-        return vector[:0]
-    first = int(places[0]) if "f" in trim.lower() else 0
-    last = int(places[-1]) + 1 if "b" in trim.lower() else vector.shape[0]
-    return vector[first:last]
+    given = (axis,) if hasattr(axis, "__index__") else axis
+    axes = range(array.ndim) if given is None else _core.to_sizes(given, "trim_zeros: axis")
+    kept = [slice(None)] * array.ndim
+    places = np.nonzero(np.asarray(array))
+    for one in axes:
+        if not -array.ndim <= one < array.ndim:
+            raise ValueError(f"trim_zeros: axis {one} is out of range for rank {array.ndim}")
+        found = places[one]
+        first = int(found.min()) if len(found) and "f" in trim.lower() else 0
+        last = int(found.max()) + 1 if len(found) and "b" in trim.lower() else None
+        kept[one] = slice(first, last) if len(found) or not trim else slice(0, 0)
+    return array[tuple(kept)]

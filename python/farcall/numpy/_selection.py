@@ -46,6 +46,7 @@ def unique(
     equal_nan: bool = True,
     size: int | None = None,
     fill_value: Any = None,
+    sorted: bool = True,
 ) -> Any:
     """The distinct elements, sorted. Without ``size``, needs concrete values.
 
@@ -57,10 +58,12 @@ def unique(
       equal_nan: whether all NaNs are equal.
       size: the number of elements to return: the first ones, padded with ``fill_value`` (by default
         the smallest). Required if ``ar`` is traced, which excludes ``axis``.
+      sorted: ignored; the elements are always sorted.
 
     Raises:
       ConcretizationTypeError: for a traced array without ``size``, or with ``axis``.
     """
+    del sorted
     array = _array(ar, "unique", "ar")
     if array.is_traced and size is not None and axis is None:
         parts = _functions._unique(array, size, fill_value, equal_nan)

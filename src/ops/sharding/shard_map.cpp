@@ -20,6 +20,7 @@
 #include "ops/internal/register.h"
 #include "ops/internal/rules.h"
 #include "ops/internal/type_rules.h"
+#include "ops/sharding/batched_spec.h"
 #include "ops/sharding/replication.h"
 #include "trace/internal/named_axis.h"
 
@@ -168,27 +169,21 @@ JvpResults shard_map_jvp(const JvpCall& call) {
 
 // ---- batching ----
 
-// Adds an unsplit dimension at `axis`.
-PartitionSpec with_dimension(PartitionSpec spec, int64_t axis) {
-  if (axis == kNotBatched) return spec;
-  if (axis < std::ssize(spec)) spec.insert(spec.begin() + axis, std::vector<std::string>());
-  return spec;
-}
-
 BatchResults shard_map_batch(const BatchCall& call) {
   const auto& p = params_as<ShardMapParams>(call.params.get());
-  const AxesScope scope(p.axes());
-  const ProgramBatch derived =
-      batch_program(p.jaxpr, call.axis, {call.axes.begin(), call.axes.end()});
+  const std::vector<MeshAxis> axes = p.axes();
+  const AxesScope scope(axes);
+  const ProgramBatch derived = batch_program(p.jaxpr, batch_axis_of_shard(call.axis, axes),
+                                             {call.axes.begin(), call.axes.end()});
   ShardMapParams params = p;
   params.jaxpr = derived.program;
   for (size_t i = 0; i < call.axes.size(); ++i) {
-    params.in_specs[i] = with_dimension(p.in_specs[i], call.axes[i]);
+    params.in_specs[i] = batched_spec(p.in_specs[i], call.axes[i], call.axis, axes);
   }
   BatchResults results;
   for (size_t i = 0; i < derived.is_batched.size(); ++i) {
     results.axes.push_back(derived.is_batched[i] ? 0 : kNotBatched);
-    params.out_specs[i] = with_dimension(p.out_specs[i], results.axes[i]);
+    params.out_specs[i] = batched_spec(p.out_specs[i], results.axes[i], call.axis, axes);
   }
   results.outputs = bind_shard_map(std::move(params), call.inputs);
   return results;

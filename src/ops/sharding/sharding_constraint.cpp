@@ -10,6 +10,7 @@
 #include "ops/internal/register.h"
 #include "ops/internal/rules.h"
 #include "ops/internal/type_rules.h"
+#include "ops/sharding/batched_spec.h"
 
 namespace farcall {
 namespace {
@@ -25,11 +26,10 @@ std::vector<Array> constraint_transpose(const TransposeCall& call) {
   return bind_primitive(call.primitive, call.params, call.cotangents);
 }
 
-// The batch dimension is not split.
 BatchResults constraint_batch(const BatchCall& call) {
   ShardingConstraintParams p = params_as<ShardingConstraintParams>(call.params.get());
   const int64_t axis = call.axes[0];
-  if (axis < std::ssize(p.spec)) p.spec.insert(p.spec.begin() + axis, std::vector<std::string>());
+  p.spec = batched_spec(std::move(p.spec), axis, call.axis, p.axes());
   return {bind_primitive(call.primitive, make_params(std::move(p)), call.inputs), {axis}};
 }
 

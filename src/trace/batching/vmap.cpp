@@ -138,9 +138,10 @@ std::vector<Axis> axes_of_leaves(const MappedAxes& axes, const TreeDef& tree,
 
 std::vector<Array> call_vmap(LeafCall& call, std::span<const Axis> in_axes,
                              const std::function<std::vector<Axis>()>& out_axes,
-                             const std::string& axis_name, Axis axis_size) {
+                             const VmapOptions& options) {
   const MappedInputs inputs = mapped_inputs(call, in_axes);
-  const BatchAxis axis{batch_size(call, inputs, axis_size), axis_name};
+  const BatchAxis axis{batch_size(call, inputs, options.axis_size), options.axis_name,
+                       options.spmd_axis_names};
   const BatchResults results = batch(call.as_function(), inputs.arrays, inputs.axes, axis);
   const std::vector<Axis> wanted = out_axes();
   std::vector<Array> outputs;
@@ -155,8 +156,7 @@ std::vector<Array> call_vmap(TreeCall& call, const VmapOptions& options) {
   const auto out_axes = [&] {
     return axes_of_leaves(options.out_axes, call.result_tree(), call.where() + ": out_axes");
   };
-  return call_vmap(call, input_axes(call, options.in_axes), out_axes, options.axis_name,
-                   options.axis_size);
+  return call_vmap(call, input_axes(call, options.in_axes), out_axes, options);
 }
 
 }  // namespace detail

@@ -457,6 +457,8 @@ LoweredCall CompiledTrees::lower(TreeCall& call, const std::type_info& type) con
   lowered.in_shardings = in_shardings(call);
   lowered.out_shardings = out_shardings(lowered.result, lowered.program->output_types());
   lowered.shardings = shardings_of(call.leaves());
+  const CallPlace place = place_of_call(lowered.where, call.leaves(), options_.device);
+  if (place.is_committed) lowered.device = place.device;
   return lowered;
 }
 

@@ -1,27 +1,64 @@
 #include <farcall/trace/lowered.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
 #include <farcall/program/text.h>
 #include <farcall/trace/jit.h>
+#include <farcall/trace/placement.h>
 
 #include "trace/sharding/placed_call.h"
+#include "trace/sharding/propagation.h"
 
 namespace farcall {
 namespace detail {
 
 std::shared_ptr<const Executable> LoweredCall::compile() const {
-  return farcall::compile(program, *place_of_call(where, {}, device).device, donated);
+  const Device* wanted = device;
+  for (const auto& sharding : input_shardings()) {
+    if (wanted || !sharding) break;
+    wanted = *std::ranges::find_if(sharding->mesh.devices(), &Device::is_addressable);
+  }
+  return farcall::compile(program, *place_of_call(where, {}, wanted).device, donated);
 }
 
-DividedRun LoweredCall::divided(const std::shared_ptr<const Executable>& executable) const {
+Shardings LoweredCall::wanted_inputs() const {
   Shardings all = shardings;
   all.resize(program->inputs.size());
   for (size_t i = 0; i < in_shardings.size(); ++i) {
     if (in_shardings[i]) all[i] = in_shardings[i];
   }
-  return divided_run(executable, all);
+  return all;
+}
+
+Shardings LoweredCall::input_shardings() const {
+  Shardings all = wanted_inputs();
+  Mesh mesh;
+  if (!device) mesh = home_of(*program);
+  for (const Shardings& given : {out_shardings, all}) {
+    const auto first = std::ranges::find_if(given, &std::optional<NamedSharding>::has_value);
+    if (first != given.end()) mesh = (*first)->mesh;
+  }
+  if (mesh.devices().empty()) return all;
+  for (auto& sharding : all) {
+    if (!sharding) sharding = NamedSharding{mesh, {}};
+  }
+  return all;
+}
+
+Shardings LoweredCall::output_shardings(const std::shared_ptr<const Executable>& executable) const {
+  Shardings all = divided(executable).results;
+  all.resize(executable->output_types().size());
+  for (size_t i = 0; i < out_shardings.size(); ++i) {
+    if (out_shardings[i]) all[i] = out_shardings[i];
+  }
+  return all;
+}
+
+DividedRun LoweredCall::divided(const std::shared_ptr<const Executable>& executable) const {
+  return divided_run(executable, input_shardings());
 }
 
 std::vector<Array> LoweredCall::run(const Executable& executable, const TreeDef& tree,
@@ -38,10 +75,8 @@ std::vector<Array> LoweredCall::run(const Executable& executable, const TreeDef&
                                 types[i].to_string(), leaves[i].type().to_string()));
   }
   const bool is_committed = place_of_call(where, {}, device).is_committed;
-  if (in_shardings.empty() && out_shardings.empty()) {
-    return run_donating(executable, leaves, is_committed);
-  }
-  const std::vector<Array> placed = place_inputs(leaves, in_shardings, out_shardings);
+  if (!is_placed()) return run_donating(executable, leaves, is_committed);
+  const std::vector<Array> placed = place_inputs(leaves, wanted_inputs(), out_shardings);
   return place_results(run_donating(executable, placed, is_committed), out_shardings);
 }
 

@@ -106,7 +106,10 @@ std::vector<Array> inputs_of_batch(std::span<const Array> inputs, std::span<cons
 VmapOptions options_of_batch(const TreeDef& arguments, std::span<const int64_t> axes,
                              const BatchAxis& axis) {
   const int64_t* next = axes.data();
-  return {.in_axes = axes_of_node(arguments, next), .axis_name = axis.name, .axis_size = axis.size};
+  return {.in_axes = axes_of_node(arguments, next),
+          .axis_name = axis.name,
+          .axis_size = axis.size,
+          .spmd_axis_names = axis.spmd_names};
 }
 
 TreeDef without_static(const TreeDef& arguments) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <farcall/core/error.h>
 #include <farcall/program/walk.h>
 #include <farcall/trace/batch.h>
@@ -78,7 +81,8 @@ ProgramBatch batch_program(const ProgramPtr& program, const BatchAxis& axis,
   std::vector<int64_t> key = axes;
   append(key, force);
   key.push_back(axis.size);
-  return program->derived.find_or_make<ProgramBatch>("batch " + axis.name, std::move(key), [&] {
+  const std::string kind = fmt::format("batch {} {}", axis.name, fmt::join(axis.spmd_names, " "));
+  return program->derived.find_or_make<ProgramBatch>(kind, std::move(key), [&] {
     std::vector<ShapeDtype> types = program->input_types();
     for (size_t i = 0; i < types.size(); ++i) {
       if (axes[i] != kNotBatched) types[i] = batched_type(types[i], axes[i], axis.size);

@@ -156,12 +156,30 @@ class Partitioner {
 
 }  // namespace
 
+namespace {
+
+Specs fitting(const Program& program, Specs results, const Mesh& mesh) {
+  const std::vector<ShapeDtype> types = program.output_types();
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (!fits(types[i], results[i], mesh.axes())) results[i].clear();
+  }
+  return results;
+}
+
+}  // namespace
+
 DivisionKey division_key(std::string kind, const Mesh& mesh, std::span<const PartitionSpec> specs) {
   kind += " over " + mesh.to_string();
   for (const PartitionSpec& spec : specs) kind += " " + to_string(spec);
   std::vector<int64_t> numbers;
   for (const Device* device : mesh.devices()) numbers.push_back(device->number());
   return {std::move(kind), std::move(numbers)};
+}
+
+std::vector<PartitionSpec> specs_of_results(const Program& program, const Mesh& mesh,
+                                            std::span<const PartitionSpec> inputs) {
+  const Propagation values(program, {{inputs.begin(), inputs.end()}, {}}, mesh, true);
+  return fitting(program, values.specs().results, mesh);
 }
 
 DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
@@ -179,16 +197,12 @@ DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
     auto result = std::make_shared<DividedProgram>();
     ProgramPtr divided = executable.program_ptr();
     const Propagation values(program, {{specs.begin(), specs.end()}, {}}, mesh, true);
-    Specs outputs = values.specs().results;
     if (has_calls) divided = Partitioner(mesh, result->calls).divide(program, values);
     if (!engine) {
       result->executable = compile(std::move(divided), executable.device(), donated);
       return result;
     }
-    const std::vector<ShapeDtype> types = program.output_types();
-    for (size_t i = 0; i < types.size(); ++i) {
-      if (!fits(types[i], outputs[i], mesh.axes())) outputs[i].clear();
-    }
+    Specs outputs = fitting(program, values.specs().results, mesh);
     result->layout = MeshLayout{mesh, {specs.begin(), specs.end()}, std::move(outputs)};
     result->executable = engine->compile_over(std::move(divided), *result->layout, donated);
     return result;
@@ -198,14 +212,19 @@ DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
 DividedRun divided_run(const std::shared_ptr<const Executable>& executable,
                        const Shardings& inputs) {
   const auto first = std::ranges::find_if(inputs, &std::optional<NamedSharding>::has_value);
-  if (first == inputs.end()) return {executable, {}};
+  if (first == inputs.end()) return {executable, {}, {}};
   const Mesh& mesh = (*first)->mesh;
   std::vector<PartitionSpec> specs;
   for (const auto& input : inputs) {
     specs.push_back(input && input->mesh == mesh ? input->spec : PartitionSpec());
   }
+  Shardings results;
+  for (PartitionSpec& spec : specs_of_results(executable->program(), mesh, specs)) {
+    results.emplace_back(NamedSharding{mesh, std::move(spec)});
+  }
   const DividedProgramPtr divided = partitioned(*executable, mesh, specs);
-  return divided ? DividedRun{divided->executable, divided->calls} : DividedRun{executable, {}};
+  if (!divided) return {executable, {}, std::move(results)};
+  return {divided->executable, divided->calls, std::move(results)};
 }
 
 std::string to_text(std::span<const DivisionReport> calls) {

@@ -33,6 +33,11 @@ using DividedProgramPtr = std::shared_ptr<const DividedProgram>;
 DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
                               std::span<const PartitionSpec> specs);
 
+// The specs of the results of a program on inputs with these specs; empty for those that do not
+// fit.
+std::vector<PartitionSpec> specs_of_results(const Program& program, const Mesh& mesh,
+                                            std::span<const PartitionSpec> inputs);
+
 // How an executable runs on sharded inputs.
 struct SpreadPlan {
   Mesh mesh;                         // of the first sharded input

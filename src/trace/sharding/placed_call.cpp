@@ -36,6 +36,7 @@ Shardings shardings_of(std::span<const Array> arrays) {
     const NamedSharding* sharding = arrays[i].is_concrete() ? sharding_of(arrays[i]) : nullptr;
     if (sharding) all[i] = *sharding;
   }
+  if (std::ranges::none_of(all, &std::optional<NamedSharding>::has_value)) all.clear();
   return all;
 }
 

@@ -18,7 +18,7 @@ Shardings spread_shardings(const Shardings& given, std::span<const ShapeDtype> t
                            const std::string& what,
                            const std::function<std::string(size_t)>& name_of);
 
-// The shardings of the arrays that lie over a mesh; no value for others.
+// The shardings of the arrays that lie over a mesh; no value for others. Empty if there are none.
 Shardings shardings_of(std::span<const Array> arrays);
 
 // Each list of shardings is empty or has one element for each array. Uncommitted inputs without a

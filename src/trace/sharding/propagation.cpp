@@ -63,7 +63,8 @@ Mesh home_of(const Program& program) {
       } else if (const auto* map = try_params<ShardMapParams>(params)) {
         home = map->home;
       }
-      if (home.devices().size() <= 1) home = Mesh();
+      const bool is_here = std::ranges::all_of(home.devices(), &Device::is_addressable);
+      if (home.devices().size() <= 1 || !is_here) home = Mesh();
     });
     return home;
   });

@@ -8,7 +8,6 @@
 #include <farcall/trace/placement.h>
 
 #include "trace/sharding/partition.h"
-#include "trace/sharding/propagation.h"
 
 namespace farcall {
 namespace {
@@ -62,12 +61,10 @@ SpreadPlanPtr make_plan(const Executable& executable, const Mesh& mesh,
     }
     return plan;
   }
-  const std::vector<PartitionSpec> found =
-      Propagation(program, {plan->specs, {}}, mesh, true).specs().results;
+  std::vector<PartitionSpec> results = specs_of_results(program, mesh, plan->specs);
   const std::vector<ShapeDtype> types = program.output_types();
   for (size_t i = 0; i < types.size(); ++i) {
-    const bool is_kept = fits(types[i], found[i], mesh.axes());
-    plan->results.push_back(make_placement(types[i], {mesh, is_kept ? found[i] : PartitionSpec()}));
+    plan->results.push_back(make_placement(types[i], {mesh, std::move(results[i])}));
   }
   return plan;
 }
@@ -75,9 +72,7 @@ SpreadPlanPtr make_plan(const Executable& executable, const Mesh& mesh,
 }  // namespace
 
 bool has_home(const Executable& executable) {
-  if (!has_other_devices()) return false;
-  const Mesh home = home_of(executable.program());
-  return !home.devices().empty() && std::ranges::all_of(home.devices(), &Device::is_addressable);
+  return has_other_devices() && !home_of(executable.program()).devices().empty();
 }
 
 SpreadPlanPtr plan_spread(const Executable& executable, std::span<const Array> inputs,

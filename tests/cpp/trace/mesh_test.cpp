@@ -8,6 +8,7 @@
 #include <farcall/ops/custom_partitioning.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/shard_map.h>
+#include <farcall/ops/sharding_constraint.h>
 #include <farcall/program/cpu_devices.h>
 #include <farcall/program/engine.h>
 #include <farcall/trace/closure_convert.h>
@@ -16,6 +17,7 @@
 #include <farcall/trace/divisions.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/placement.h>
+#include <farcall/trace/vmap.h>
 
 #include "array_testing.h"
 
@@ -115,6 +117,67 @@ TEST(ShardMap, RefusesWhatDoesNotFit) {
   EXPECT_NE(call({.mesh = Mesh()}).find("the mesh has no axes"), std::string::npos);
   EXPECT_NE(call({.mesh = mesh, .axis_names = {"q"}}).find("axis_names has \"q\""),
             std::string::npos);
+}
+
+TEST(Vmap, SplitsTheMappedDimensionOverAxes) {
+  const Mesh mesh = mesh_of({{"x", 2}, {"y", 2}});
+  const NamedSharding columns{mesh, {{"y"}}};
+  const auto constrained = [&](const Array& v) { return with_sharding_constraint(v * 2, columns); };
+  const VmapOptions over_x{.spmd_axis_names = {"x"}};
+  EXPECT_NE(jit(vmap(constrained, over_x)).lower(rows()).as_text().find("spec=((x,), (y,))"),
+            std::string::npos);
+  EXPECT_NE(jit(vmap(constrained, {.in_axes = 1, .out_axes = 1, .spmd_axis_names = {"x"}}))
+                .lower(rows())
+                .as_text()
+                .find("spec=((y,), (x,))"),
+            std::string::npos);
+  // A recorded function is batched for each choice of axes.
+  const auto inner = jit(constrained);
+  for (const auto& [options, spec] :
+       {std::pair(over_x, "spec=((x,), (y,))"), std::pair(VmapOptions(), "spec=((), (y,))")}) {
+    EXPECT_NE(jit(vmap(inner, options)).lower(rows()).as_text().find(spec), std::string::npos);
+  }
+
+  // Each device has half of the batch.
+  const auto mapped = shard_map(
+      [](const Array& v) { return v + lax::axis_index("x"); },
+      {.mesh = mesh, .in_specs = {{{"y"}}}, .out_specs = {{{"y"}}}, .check_replication = false});
+  EXPECT_EQ(vmap(mapped, over_x)(rows()).to_string(),
+            "[[1.0, 2.0], [3.0, 4.0], [6.0, 7.0], [8.0, 9.0]]");
+  EXPECT_NE(message_of([&] {
+              vmap(mapped, over_x)(numpy::ones({3, 2}));
+            }).find("spmd_axis_name x splits the mapped dimension into 2 parts, but its size is 3"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] {
+              vmap(mapped, {.spmd_axis_names = {"y"}})(rows());
+            }).find("spmd_axis_name \"y\" splits the mapped dimension, so the spec (y) inside"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] {
+              vmap(mapped, {.spmd_axis_names = {"z"}})(rows());
+            }).find("spmd_axis_name \"z\" must be an axis of the mesh"),
+            std::string::npos);
+}
+
+TEST(Jit, CompilesForTheShardingsOfItsArguments) {
+  const NamedSharding by_rows{mesh_of({{"x", 4}}), {{"x"}}}, whole{by_rows.mesh, {}};
+  const auto add = [](const Array& a, const Array& b) { return std::pair(a + b, numpy::sum(b)); };
+  const auto compiled = jit(add).lower(device_put(rows(), by_rows), rows()).compile();
+  const Shardings inputs = {by_rows, whole}, outputs = {by_rows, whole};
+  EXPECT_EQ(compiled.input_shardings(), inputs);
+  EXPECT_EQ(compiled.output_shardings(), outputs);
+  const auto [sum, total] = compiled(rows(), rows());  // moves its arguments
+  ASSERT_NE(sharding_of(sum), nullptr);
+  EXPECT_EQ(*sharding_of(sum), by_rows);
+  EXPECT_EQ(sum.to_string(), (rows() * 2).to_string());
+
+  const auto wanted = jit([](const Array& a) { return a + 1; }, {.out_shardings = {by_rows}});
+  EXPECT_EQ(wanted.lower(rows()).compile().input_shardings(), Shardings{whole});
+  EXPECT_EQ(wanted.lower(rows()).compile().output_shardings(), Shardings{by_rows});
+  const auto plain = jit([](const Array& a) { return a + 1; });
+  EXPECT_EQ(plain.lower(rows()).compile().output_shardings(), Shardings{std::nullopt});
+  const Device& last = *default_engine().devices()[3];
+  const auto on_last = plain.lower(device_put(rows(), last)).compile();
+  EXPECT_EQ(&device_of(on_last(rows())), &last);
 }
 
 TEST(Jit, PlacesArgumentsAndResults) {

@@ -380,6 +380,16 @@ def test_functions_that_make_arrays_put_them_on_devices() -> None:
         lambda **where: fnp.ones_like(X, "int8", **where),
         lambda **where: fnp.full_like(X, 2, **where),
         lambda **where: fnp.empty_like(X, **where),
+        lambda **where: fnp.eye(8, **where),
+        lambda **where: fnp.linspace(0, 1, 8, **where),
+        lambda **where: fnp.linspace(0, 1, 8, retstep=True, **where)[0],
+        lambda **where: fnp.astype(X, "int32", **where),
+        lambda **where: fnp.asarray(X).astype("int32", **where),
+        lambda **where: fnp.from_dlpack(X, **where),
+        lambda **where: fnp.fft.fftfreq(8, **where),
+        lambda **where: fnp.fft.rfftfreq(14, **where),
+        lambda **where: lax.full((8, 4), 3, sharding=where.get("device")),
+        lambda **where: lax.full_like(X, 3, sharding=where.get("device")),
     ]
     for make in makers:
         x = make(device=rows)
