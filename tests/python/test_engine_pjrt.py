@@ -338,7 +338,8 @@ def test_a_mesh_of_the_plugin_beside_the_native_engine() -> None:
         "print([str(d) for d in sorted(y.devices(), key=str)], y.tolist())\n"
         "z = fc.jit(lambda x: fc.numpy.sin(f(x)))(y)\n"
         "assert z.devices() == y.devices() and z.sharding == y.sharding\n"
-        "print(fc.jit(f, device=fc.devices('pjrt')[1])(x).device, fc.jit(f)(x).device)\n",
+        "assert fc.jit(f)(x).devices() == y.devices()\n"
+        "print(fc.jit(f, device=fc.devices('pjrt')[1])(x).device, fc.jit(lambda x: x)(x).device)\n",
         FARCALL_NUM_CPU_DEVICES="2",
     )
     assert done.stdout.split("\n")[:2] == [
