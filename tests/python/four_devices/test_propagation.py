@@ -261,7 +261,9 @@ def test_reports_tell_what_was_divided_and_why_not() -> None:
         ("spread_rule", False, True, "", "it has side effects"),
         ("spread_rule", False, False, "", "none of its operands or results is divided"),
     ]
-    assert told(X) == []
+    undivided = "none of its operands or results is divided"
+    assert [one[1:] for one in told(X)] == [(False, False, "", undivided)] * 4
+    assert divisions(jit(call), X) == []  # on no mesh
     report = jit(program).lower(rows()).compile().report()
     text = str(report)
     assert f"is divided by {rule}\n" in text
