@@ -35,9 +35,9 @@ struct TileStep {
     kRepeatRows,     // repeats the element of each row along the row
     kRepeatColumns,  // repeats a row for all rows
     kReduce,
-    kLoad,    // reads a tile of a strided view
-    kCount,   // the numbers of an iota
-    kCode,    // machine code for several loops
+    kLoad,   // reads a tile of a strided view
+    kCount,  // the numbers of an iota
+    kCode,   // machine code for several loops
   };
   Kind kind = Kind::kLoop;
   Extent extent = Extent::kFull;  // of the output
