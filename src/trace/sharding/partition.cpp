@@ -154,10 +154,7 @@ class Partitioner {
   std::vector<DivisionReport>& reports_;
 };
 
-}  // namespace
-
-namespace {
-
+// The specs, without those that do not fit the program's results.
 Specs fitting(const Program& program, Specs results, const Mesh& mesh) {
   const std::vector<ShapeDtype> types = program.output_types();
   for (size_t i = 0; i < types.size(); ++i) {
