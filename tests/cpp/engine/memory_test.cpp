@@ -45,8 +45,25 @@ TEST(Memory, AChainOfElementwiseOperationsLiesInItsResult) {
         return std::vector<Array>{lax::exp(lax::neg(lax::sin(lax::neg(x[0]))))};
       },
       {f32({100})});
-  // Three intermediate values share one range of the arena.
-  EXPECT_EQ(plan->arena_bytes, 448u);
+  // The intermediate values are computed where the result is.
+  EXPECT_EQ(plan->arena_bytes, 0u);
+}
+
+TEST(Memory, AnIntermediateValueIsComputedInTheMemoryOfItsResult) {
+  const auto f = [](std::span<const Array> x) {
+    return std::vector<Array>{lax::neg(lax::transpose(x[0], {1, 0}))};
+  };
+  EXPECT_EQ(plan_of(f, {f32({30, 20})})->arena_bytes, 0u);
+  // Of two intermediate values only one can be there.
+  const auto two = [](std::span<const Array> x) {
+    return std::vector<Array>{lax::add(lax::transpose(x[0], {1, 0}), lax::transpose(x[1], {1, 0}))};
+  };
+  EXPECT_EQ(plan_of(two, {f32({30, 20}), f32({30, 20})})->arena_bytes, 2432u);
+  const auto run = jit([](const Array& x, const Array& y) {
+    return lax::sub(lax::transpose(x, {1, 0}), lax::transpose(y, {1, 0}));
+  });
+  EXPECT_THAT(floats(run(array_of({1, 2, 3, 4}, {2, 2}), array_of({5, 7, 9, 1}, {2, 2}))),
+              ElementsAre(-4, -6, -5, 3));
 }
 
 TEST(Memory, WhatIsReadLaterIsNotWrittenOver) {

@@ -99,53 +99,80 @@ Place Allocation::define(uint32_t variable) {
 
 void Allocation::reuse_operands(const Equation& equation, size_t index, const Layouts& layouts,
                                 const Kernel& kernel) {
-  if (kernel.can_run_in_place && equation.outputs.size() == 1) {
-    return reuse_operand(equation, equation.outputs[0], index, layouts,
-                         [](size_t) { return true; });
-  }
-  for (uint32_t i = 0; i < equation.outputs.size() && !kernel.in_place.empty(); ++i) {
-    reuse_operand(equation, equation.outputs[i], index, layouts, [&](size_t input) {
-      return std::ranges::find(kernel.in_place, std::pair(static_cast<uint32_t>(input), i)) !=
-             kernel.in_place.end();
-    });
+  if (!kernel.can_run_in_place && kernel.in_place.empty()) return;
+  for (const uint32_t output : equation.outputs) {
+    reuse_operand(equation, output, index, layouts, kernel);
   }
 }
 
-template <class MayWriteOver>
+bool Allocation::may_overwrite(const Equation& equation, uint32_t operand, uint32_t output,
+                               size_t index, const Layouts& layouts, const Kernel& kernel) const {
+  const ShapeDtype type = program_.variable_types[operand];
+  const ShapeDtype result = program_.variable_types[output];
+  // A scalar operand is read for every element, so it may not be overwritten, even if its byte size
+  // fits.
+  if (last_read_[operand] != index || type.size() != result.size() ||
+      type.nbytes() != result.nbytes()) {
+    return false;
+  }
+  const auto number =
+      static_cast<uint32_t>(std::ranges::find(equation.outputs, output) - equation.outputs.begin());
+  const bool all = kernel.can_run_in_place && equation.outputs.size() == 1;
+  // The kernel must permit it for every operand that uses this memory.
+  for (uint32_t i = 0; i < equation.inputs.size(); ++i) {
+    const Atom input = equation.inputs[i];
+    if (!sets_.contains(operand, input)) continue;
+    if (layouts.of(input)) return false;
+    if (!all && std::ranges::find(kernel.in_place, std::pair(i, number)) == kernel.in_place.end()) {
+      return false;
+    }
+  }
+  return true;
+}
+
 void Allocation::reuse_operand(const Equation& equation, uint32_t output, size_t index,
-                               const Layouts& layouts, const MayWriteOver& may_write_over) {
+                               const Layouts& layouts, const Kernel& kernel) {
   const uint32_t result = sets_.representative(output);
   if (places_[result].kind != Place::Kind::kNone) return;
-  // Whether the kernel may write the output over every operand that uses this memory.
-  const auto is_permitted = [&](uint32_t operand) {
-    for (size_t i = 0; i < equation.inputs.size(); ++i) {
-      if (sets_.contains(operand, equation.inputs[i]) && !may_write_over(i)) return false;
-    }
-    return true;
-  };
   for (const Atom atom : equation.inputs) {
     if (!atom.is_variable()) continue;
     const uint32_t operand = sets_.representative(atom.index);
     const Place place = places_[operand];
-    if (last_read_[operand] != index || layouts.of(atom) ||
-        // A scalar operand is read for every element, so it may not be overwritten, even if its
-        // byte size fits.
-        program_.type_of(atom).size() != program_.variable_types[output].size() ||
-        program_.variable_types[operand].nbytes() != program_.variable_types[output].nbytes() ||
-        !is_permitted(operand)) {
-      continue;
-    }
     const bool is_wanted =
         place.kind == Place::Kind::kInput && wanted_input_[result] == std::optional(place.index);
     const bool is_free = place.kind == Place::Kind::kArena ||
                          (place.kind == Place::Kind::kInput && is_free_[operand]);
     // A result of the program goes to its own place, or to the input chosen for it.
     if (!is_wanted && (!is_free || wanted_output_[result])) continue;
+    if (!may_overwrite(equation, operand, output, index, layouts, kernel)) continue;
     places_[result] = place;
     last_read_[operand] = kNever;  // its memory lives on as the result's
     places_[operand] = {};
     return;
   }
+}
+
+std::optional<uint32_t> Allocation::in_own_memory(size_t output) const {
+  const Atom atom = program_.outputs[output];
+  if (!atom.is_variable()) return std::nullopt;
+  const uint32_t set = sets_.representative(atom.index);
+  const bool is_own = places_[set].kind == Place::Kind::kOutput && places_[set].index == output;
+  return is_own ? std::optional(set) : std::nullopt;
+}
+
+std::optional<uint32_t> Allocation::share_result(const Equation& equation, uint32_t result,
+                                                 size_t index, const Layouts& layouts,
+                                                 const Kernel& kernel) {
+  for (const Atom atom : equation.inputs) {
+    if (!atom.is_variable()) continue;
+    const uint32_t operand = sets_.representative(atom.index);
+    if (places_[operand].kind == Place::Kind::kNone && !wanted_input_[operand] &&
+        may_overwrite(equation, operand, result, index, layouts, kernel)) {
+      places_[operand] = places_[result];
+      return operand;
+    }
+  }
+  return std::nullopt;
 }
 
 void Allocation::release_after(size_t index) {

@@ -26,6 +26,14 @@ class Allocation {
   Allocation(const Program& program, const PlanOptions& options, const Uses& uses,
              const AliasSets& sets);
 
+  // The representative of an output of the program that has memory of its own, which is in no
+  // input and not in an earlier output.
+  std::optional<uint32_t> in_own_memory(size_t output) const;
+  // Computes an operand of the equation in the memory of its result, a representative that has
+  // memory already, if the kernel permits. Returns the operand's representative.
+  std::optional<uint32_t> share_result(const Equation& equation, uint32_t result, size_t index,
+                                       const Layouts& layouts, const Kernel& kernel);
+
   Place of(Atom atom);
   // Returns the place of a variable that an equation defines.
   Place define(uint32_t variable);
@@ -47,9 +55,11 @@ class Allocation {
 
  private:
   void try_in_place(size_t input, size_t output);
-  template <class MayWriteOver>
   void reuse_operand(const Equation& equation, uint32_t output, size_t index,
-                     const Layouts& layouts, const MayWriteOver& may_write_over);
+                     const Layouts& layouts, const Kernel& kernel);
+  // Whether the kernel may write the output over this operand, which is read for the last time.
+  bool may_overwrite(const Equation& equation, uint32_t operand, uint32_t output, size_t index,
+                     const Layouts& layouts, const Kernel& kernel) const;
   Place add_constant(Storage storage);
 
   const Program& program_;

@@ -7,6 +7,7 @@
 #include <farcall/core/error.h>
 #include <farcall/core/layout.h>
 #include <farcall/primitives/shard_map.h>
+#include <farcall/program/located.h>
 
 #include "engine/native/kernels/meshes/shard_map.h"
 #include "engine/native/kernels/movement/strided_copy.h"
@@ -23,10 +24,23 @@ Instructions::Instructions(const Analysis& analysis, Allocation& allocation, Pla
       allocation_(allocation),
       plan_(plan),
       row_major_copies_(program_.variable_types.size()),
-      report_of_(program_.equations.size(), kNever) {}
+      report_of_(program_.equations.size(), kNever),
+      made_(program_.equations.size()) {}
 
-void Instructions::add_equation(size_t index) {
-  equation_ = static_cast<uint32_t>(index);
+void Instructions::use_memory_of_results() {
+  for (size_t i = 0; i < program_.outputs.size(); ++i) {
+    std::optional<uint32_t> variable = allocation_.in_own_memory(i);
+    while (variable) {
+      const size_t maker = uses_.made_by[*variable];
+      if (!runs_kernel(maker)) break;
+      const Equation& equation = program_.equations[maker];
+      if (!made_[maker]) with_location(equation, [&] { made_[maker] = make_kernel(equation); });
+      variable = allocation_.share_result(equation, *variable, maker, layouts_, *made_[maker]);
+    }
+  }
+}
+
+bool Instructions::runs_kernel(size_t index) const {
   const Equation& equation = program_.equations[index];
   const PrimitiveKind kind = equation.primitive->kind;
   // A view has its operand's memory, and a new token has no bytes: no instruction is needed.
@@ -34,32 +48,24 @@ void Instructions::add_equation(size_t index) {
                        sharing_.sets.is_alias(equation.outputs[0]);
   const bool is_token = equation.inputs.empty() && equation.outputs.size() == 1 &&
                         program_.variable_types[equation.outputs[0]].is_token();
+  return !calls_.at(index) && !sharing_.regions[index].region && !is_view && !is_token;
+}
+
+void Instructions::add_equation(size_t index) {
+  equation_ = static_cast<uint32_t>(index);
+  const Equation& equation = program_.equations[index];
   if (calls_.at(index)) {
     add_foreign_call(index);
   } else if (sharing_.regions[index].region) {
     add_region(equation, std::move(sharing_.regions[index]));
-  } else if (!is_view && !is_token) {
+  } else if (runs_kernel(index)) {
     add_kernel(equation, index);
   }
   release_copies_after(index);
   allocation_.release_after(index);
 }
 
-Kernel Instructions::make_kernel(const Equation& equation, std::span<const ShapeDtype> inputs,
-                                 std::span<const ShapeDtype> outputs) {
-  if (const auto* map = try_params<ShardMapParams>(equation.params.get())) {
-    // Its threads may call code of the front end, so this thread must not hold the front end's
-    // lock.
-    plan_.has_foreign_code = true;
-    plan_.nested.push_back(compile_body(*map));
-    return make_shard_map(inputs, outputs, *map, plan_.nested.back(),
-                          only_parts_read(program_, equation, is_nested_));
-  }
-  const FoundKernel factory = find_kernel(equation.primitive->name);
-  return factory ? factory(inputs, outputs, equation.params.get()) : Kernel();
-}
-
-void Instructions::add_kernel(const Equation& equation, size_t index) {
+Kernel Instructions::make_kernel(const Equation& equation) {
   if (!equation.primitive->never_run.empty()) {
     throw TypeError(std::string(equation.primitive->never_run));
   }
@@ -68,20 +74,35 @@ void Instructions::add_kernel(const Equation& equation, size_t index) {
   for (const uint32_t output : equation.outputs) {
     outputs.push_back(program_.variable_types[output]);
   }
-  // No elements are computed. Kernels are not made for this: the other sizes of an empty array may
-  // overflow.
+  // Kernels are not made for empty results: the other sizes of an empty array may overflow.
   const auto is_empty = [](ShapeDtype type) { return !type.is_token() && type.size() == 0; };
-  if (!outputs.empty() && std::ranges::all_of(outputs, is_empty)) {
-    for (const uint32_t output : equation.outputs) allocation_.define(output);
-    return;
+  if (!outputs.empty() && std::ranges::all_of(outputs, is_empty)) return {};
+  Kernel kernel;
+  if (const auto* map = try_params<ShardMapParams>(equation.params.get())) {
+    // Its threads may call code of the front end, so this thread must not hold the front end's
+    // lock.
+    plan_.has_foreign_code = true;
+    plan_.nested.push_back(compile_body(*map));
+    kernel = make_shard_map(inputs, outputs, *map, plan_.nested.back(),
+                            only_parts_read(program_, equation, is_nested_));
+  } else if (const FoundKernel factory = find_kernel(equation.primitive->name)) {
+    kernel = factory(inputs, outputs, equation.params.get());
   }
-  Kernel kernel = make_kernel(equation, inputs, outputs);
   if (!kernel.run) {
     std::string types;
     for (const ShapeDtype& type : inputs) types += (types.empty() ? "" : ", ") + type.to_string();
     throw Error(ErrorCode::kUnimplemented,
                 fmt::format("{}: the native engine has no kernel for operands ({})",
                             equation.primitive->name, types));
+  }
+  return kernel;
+}
+
+void Instructions::add_kernel(const Equation& equation, size_t index) {
+  Kernel kernel = made_[index] ? std::move(*made_[index]) : make_kernel(equation);
+  if (!kernel.run) {
+    for (const uint32_t output : equation.outputs) allocation_.define(output);
+    return;
   }
   std::vector<Place> operands;
   for (size_t i = 0; i < equation.inputs.size(); ++i) {

@@ -33,6 +33,9 @@ class Instructions {
  public:
   Instructions(const Analysis& analysis, Allocation& allocation, Plan& plan);
 
+  // Computes values in the memory of a result where the last step to the result runs in place. To
+  // be called before the equations are added.
+  void use_memory_of_results();
   void add_equation(size_t index);
   // Records where the results are. Copies the results of a nested program to where the region
   // expects them.
@@ -52,8 +55,11 @@ class Instructions {
   };
 
   void add_kernel(const Equation& equation, size_t index);
-  Kernel make_kernel(const Equation& equation, std::span<const ShapeDtype> inputs,
-                     std::span<const ShapeDtype> outputs);
+  // The kernel of an equation; without `run` if no elements are computed. Raises Error if the
+  // engine has no kernel for these types.
+  Kernel make_kernel(const Equation& equation);
+  // Whether the equation is an instruction of its own: no view, call or region.
+  bool runs_kernel(size_t index) const;
   void add_kernel(Kernel kernel, std::span<const Place> operands, bool is_copy = false);
   void add(Instruction instruction);
   void add_copy(ShapeDtype type, Place from, const MajorToMinor& from_layout, Place to,
@@ -87,8 +93,9 @@ class Instructions {
   Plan& plan_;
   // By variable: its row-major copy, which lives until the last read of the variable.
   std::vector<Place> row_major_copies_;
-  std::vector<size_t> report_of_;  // by equation, of foreign calls
-  uint32_t equation_ = 0;          // of the instructions being added
+  std::vector<size_t> report_of_;            // by equation, of foreign calls
+  std::vector<std::optional<Kernel>> made_;  // by equation: kernels that are made already
+  uint32_t equation_ = 0;                    // of the instructions being added
 };
 
 }  // namespace farcall::native

@@ -24,6 +24,7 @@ std::unique_ptr<const Plan> make_plan(ProgramPtr owner, PlanOptions options) {
   auto plan = std::make_unique<Plan>();
   Instructions instructions({program, uses, calls, layouts, sharing, options.is_nested}, allocation,
                             *plan);
+  if (!options.is_nested) instructions.use_memory_of_results();
   for (size_t i = 0; i < program.equations.size(); ++i) {
     poll_interrupt(i);
     with_location(program.equations[i], [&] { instructions.add_equation(i); });

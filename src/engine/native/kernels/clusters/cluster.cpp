@@ -21,8 +21,9 @@
 namespace farcall::native {
 namespace {
 
-// The number of elements that a thread takes at a time.
-constexpr int64_t kGrain = 8192;
+// The number of elements that a thread takes at a time. Long runs of memory are read faster; short
+// ones share the work among threads more evenly.
+constexpr int64_t kLeastGrain = 8192, kMostGrain = 65536, kGrainsPerThread = 8;
 
 size_t bases_bytes(const ClusterPlan& plan) {
   const size_t count = TileAddress::kOperands + plan.bases.size();
@@ -177,7 +178,11 @@ size_t thread_memory(const ClusterPlan& plan) { return bases_bytes(plan) + plan.
 
 void run_all_tiles(const ClusterPlan& plan, const KernelCall& call, void* scalars, void* memory) {
   const int64_t tile_size = plan.tile_rows * plan.tile_columns;
-  const int64_t per_grain = std::max<int64_t>(1, kGrain / tile_size);
+  const int64_t size = plan.rows * plan.columns;
+  const int64_t num_threads = num_threads_for_elements(size);
+  const int64_t grain_size =
+      std::clamp(size / (num_threads * kGrainsPerThread), kLeastGrain, kMostGrain);
+  const int64_t per_grain = std::max<int64_t>(1, grain_size / tile_size);
   const int64_t num_grains = (plan.num_tiles - 1) / per_grain + 1;
   std::atomic<bool> is_taken{false};
   const auto work = [&](Tiles& tiles) {
@@ -195,7 +200,7 @@ void run_all_tiles(const ClusterPlan& plan, const KernelCall& call, void* scalar
       }
     } while (tiles.next(grain));
   };
-  run_tiles(num_grains, num_threads_for_elements(plan.rows * plan.columns), work);
+  run_tiles(num_grains, num_threads, work);
 }
 
 // Computes the rows for one thread of a column reduction.
