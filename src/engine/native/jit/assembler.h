@@ -132,6 +132,8 @@ class Assembler : protected Xbyak::CodeGenerator {
   void float_of_unsigned(const Inst& inst);
   void int_of_float(const Inst& inst, bool has_sign);
   void load_vector(const Vector& target, const Xbyak::Address& address, RegType type, int bytes);
+  // Repeats one element, which is in memory or in the first lane of a register.
+  void repeat(const Vector& target, RegType type, const Operand& element);
   void store_vector(const Xbyak::Address& address, const Vector& from, int bytes);
 
   const RegisterCounts counts_;
@@ -141,6 +143,7 @@ class Assembler : protected Xbyak::CodeGenerator {
     int saved_masks, saved_general, frame, countdown;
     int call_inputs;   // three pointers
     int call_buffers;  // inputs, then the output
+    int workspace;
     int slots;
   };
   const FrameLayout at_;

@@ -12,6 +12,7 @@
 #include <farcall/primitives/structural.h>
 
 #include "engine/native/jit/elementwise.h"
+#include "engine/native/kernels/clusters/tile_load.h"
 #include "engine/native/kernels/movement/moves.h"
 
 namespace farcall::native::jit {
@@ -180,6 +181,36 @@ std::optional<Value> combined_elements(Builder& builder, const Program& program,
     result.parts.push_back(inputs[0].parts[static_cast<size_t>(at)]);
   });
   return result;
+}
+
+std::optional<Value> combined_registers(const Program& program, const Equation& equation,
+                                        std::span<const Value> inputs, int lanes) {
+  const ShapeDtype type = program.variable_types[equation.outputs[0]];
+  const auto is_whole = [&](ShapeDtype each) {
+    return each.size() > 1 && each.size() % lanes == 0;
+  };
+  if (!is_whole(type) ||
+      !std::ranges::all_of(inputs, [&](const Value& input) { return is_whole(input.type); })) {
+    return std::nullopt;
+  }
+  if (const auto* params = try_params<ConcatenateParams>(equation.params.get())) {
+    const std::span<const int64_t> shape = type.shape();
+    const auto outer = shape.first(static_cast<size_t>(params->dimension));
+    if (std::ranges::any_of(outer, [](int64_t size) { return size != 1; })) return std::nullopt;
+    Value result{type, {}};
+    for (const Value& input : inputs) {
+      result.parts.insert(result.parts.end(), input.parts.begin(), input.parts.end());
+    }
+    return result;
+  }
+  if (inputs.size() != 1) return std::nullopt;
+  const auto source =
+      element_source(equation.primitive->name, inputs[0].type, type, equation.params.get());
+  if (!source || source->offset % lanes != 0 || !StridedView(type, *source).is_dense()) {
+    return std::nullopt;
+  }
+  const auto first = inputs[0].parts.begin() + source->offset / lanes;
+  return Value{type, std::vector<Arg>(first, first + type.size() / lanes)};
 }
 
 bool keeps_order(const Program& program, const Equation& equation) {

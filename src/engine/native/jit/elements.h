@@ -16,12 +16,18 @@ namespace farcall::native::jit {
 struct Value {
   ShapeDtype type;
   std::vector<Arg> parts;
+  std::optional<Arg> address{};  // where memory holds it as well, in row-major order
 };
 
 // Slices, stacks, transposes and reductions with one register for each element. No value for other
 // equations. Raises Refusal if a kernel would add in another order.
 std::optional<Value> combined_elements(Builder& builder, const Program& program,
                                        const Equation& equation, std::span<const Value> inputs);
+
+// Slices and concatenations of arrays with `lanes` elements in each register, if they move whole
+// registers. No value for other equations.
+std::optional<Value> combined_registers(const Program& program, const Equation& equation,
+                                        std::span<const Value> inputs, int lanes);
 
 // Whether the result has the elements of the single operand in the same order.
 bool keeps_order(const Program& program, const Equation& equation);

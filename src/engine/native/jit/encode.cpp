@@ -64,7 +64,7 @@ bool fits_in_registers(const Code& code) {
 std::vector<std::byte> encode(const Code& code) {
   if (code.insts.size() > kMostInsts) return {};
   const Allocation allocation = allocation_of(code);
-  if (allocation.stack_bytes > kMostStackBytes) return {};
+  if (allocation.stack_bytes + code.workspace_bytes > kMostStackBytes) return {};
   std::vector<std::byte> bytes(kOtherBytes + code.insts.size() * kInstBytes);
   try {
     const auto make = processor().has_masks ? make_avx512_assembler : make_avx2_assembler;
@@ -91,7 +91,9 @@ Assembler::Assembler(const Code& code, const Allocation& allocation, const Regis
         at.call_inputs = at.countdown + 8;
         const int end = at.call_inputs + 3 * 8;
         at.call_buffers = (end + kStackAlignment - 1) / kStackAlignment * kStackAlignment;
-        at.slots = at.call_buffers + 4 * kStackAlignment;
+        at.workspace = at.call_buffers + 4 * kStackAlignment;
+        at.slots = at.workspace +
+                   (code.workspace_bytes + kStackAlignment - 1) / kStackAlignment * kStackAlignment;
         return at;
       }()),
       labels_(code.num_labels) {}
@@ -161,6 +163,12 @@ bool Assembler::emit_control(const Inst& inst) {
     case Op::kCall:
       call_loop(inst);
       return true;
+    case Op::kKernel:
+      load(rdx, inst.args[0]);
+      mov(rcx, static_cast<uint64_t>(inst.extra));
+      mov(rax, static_cast<uint64_t>(inst.imm));
+      call(save_and_call_);
+      return true;
     default:
       return false;
   }
@@ -173,6 +181,12 @@ bool Assembler::emit_memory(const Inst& inst) {
       mov(rcx, ptr[rsp + at_.frame]);
       mov(rcx, ptr[rcx + offsetof(Frame, pointers)]);
       mov(made, ptr[rcx + element_at(0, static_cast<int>(inst.imm), 8)]);
+      finish(inst, made);
+      return true;
+    }
+    case Op::kWorkspace: {
+      const General made = target(inst, {});
+      lea(made, ptr[rsp + at_.workspace]);
       finish(inst, made);
       return true;
     }
@@ -201,6 +215,17 @@ bool Assembler::emit_memory(const Inst& inst) {
         movzx(made, byte[address]);
       } else {
         mov(made, ptr[address]);
+      }
+      finish(inst, made);
+      return true;
+    }
+    case Op::kLoadRepeated: {
+      const General address = in_register(inst.args[0], 8, rcx);
+      const Vector made = vector_target(inst);
+      if (inst.type.lanes == 1) {
+        load_vector(made, ptr[address], inst.type, inst.type.width);
+      } else {
+        repeat(made, inst.type, ptr[address]);
       }
       finish(inst, made);
       return true;

@@ -123,6 +123,13 @@ void Assembler::multiply_add(const Inst& inst) {
   finish(inst, result);
 }
 
+void Assembler::repeat(const Vector& target, RegType type, const Operand& element) {
+  if (type.width == 4) return vbroadcastss(target, element);
+  if (type.bytes() == 16) return vmovddup(target, element);
+  target.isZMM() ? vbroadcastsd(Xbyak::Zmm(target.getIdx()), element)
+                 : vbroadcastsd(Xbyak::Ymm(target.getIdx()), element);
+}
+
 Xbyak::RegExp Assembler::tile_address(const Inst& inst) {
   const General base = in_register(inst.args[0], 8, rcx), index = in_register(inst.args[1], 8, rax);
   return Xbyak::RegExp(base) + Xbyak::RegExp(index, inst.element_bytes()) +
@@ -226,15 +233,7 @@ bool Assembler::emit_lanes(const Inst& inst) {
     case Op::kBroadcast: {
       const Vector x = in_vector(inst.args[0], vector(inst.type.width, 1), 1);
       const Vector made = vector_target(inst);
-      if (is_four) {
-        vbroadcastss(made, Xbyak::Xmm(x.getIdx()));
-      } else if (inst.type.bytes() > 16) {
-        const Xbyak::Xmm lane(x.getIdx());
-        made.isZMM() ? vbroadcastsd(Xbyak::Zmm(made.getIdx()), lane)
-                     : vbroadcastsd(Xbyak::Ymm(made.getIdx()), lane);
-      } else {
-        vmovddup(made, Xbyak::Xmm(x.getIdx()));
-      }
+      repeat(made, inst.type, Xbyak::Xmm(x.getIdx()));
       finish(inst, made);
       return true;
     }

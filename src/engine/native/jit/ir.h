@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace farcall::native::jit {
@@ -149,18 +150,21 @@ enum class Op : uint8_t {
   kRoundToHalf,      // lanes of float32 to the nearest float16
   // ---- memory; arg 0 is the address
   kLoad,
-  kStore,  // stores arg 1; both access `bytes` bytes
+  kLoadRepeated,  // repeats one element in all lanes
+  kStore,         // stores arg 1; both access `bytes` bytes
   // Loads and stores all lanes of a vector or mask at address arg 0, plus arg 1 elements, plus
   // `imm` bytes; only the lanes of mask arg 2, if there is one, are accessed, others load as zero.
   // kTileStore stores arg 3.
   kTileLoad,
   kTileStore,
-  kTileMask,  // the mask of the first lanes, as many as arg 0
-  kPointer,   // the caller's pointer with index `imm`
-  kCount,     // the number of steps, given by the caller
-  kSetCount,  // returns arg 0 to the caller as the count
-  // ---- calls: passes args 0 to 2 to the kernel's loop at address `imm`
-  kCall,
+  kTileMask,   // the mask of the first lanes, as many as arg 0
+  kPointer,    // the caller's pointer with index `imm`
+  kWorkspace,  // the address of the frame's workspace
+  kCount,      // the number of steps, given by the caller
+  kSetCount,   // returns arg 0 to the caller as the count
+  // ---- calls
+  kCall,    // passes args 0 to 2 to the kernel's loop at address `imm`
+  kKernel,  // passes the address arg 0 and `extra` to the function at address `imm`
   // ---- control flow
   kLabel,  // `imm` is the number of the label; the same in jumps to it
   kJump,
@@ -188,7 +192,7 @@ struct Inst {
   Reg dest = kNoReg;
   std::array<Arg, 4> args{};
   int64_t imm = 0;
-  int64_t extra = 0;  // kCall: the extra argument of the loop
+  int64_t extra = 0;  // of calls
 
   // Whether its only effect is to write its register.
   bool is_pure() const { return dest != kNoReg && op != Op::kMove && op < Op::kLabel; }
@@ -202,6 +206,8 @@ struct Code {
   std::vector<RegType> regs;
   std::vector<Inst> insts;
   uint32_t num_labels = 0;
+  int32_t workspace_bytes = 0;
+  std::vector<std::shared_ptr<const void>> kernels{};  // that it calls
 };
 
 }  // namespace farcall::native::jit

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <string_view>
+#include <utility>
 
 #include <farcall/core/interrupt.h>
 #include <farcall/core/sizes.h>
@@ -73,6 +74,7 @@ std::string LoopCode::make_code() const {
   const std::vector<std::byte> bytes = encode(code);
   if (bytes.empty()) return "too many operations";
   memory_ = ExecutableMemory(bytes);
+  kernels_ = std::move(code.kernels);
   return memory_.data() ? "" : "the operating system does not allow executable memory";
 }
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <farcall/engine/jit_loops.h>
 #include <farcall/program/engine.h>
@@ -56,6 +57,7 @@ class LoopCode {
   // Guarded by making_ until is_made_ is set, constant afterwards.
   mutable std::atomic<bool> is_made_{false};
   mutable ExecutableMemory memory_;
+  mutable std::vector<std::shared_ptr<const void>> kernels_;  // that the code calls
   mutable std::string why_not_;
 };
 

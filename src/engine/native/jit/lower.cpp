@@ -4,68 +4,31 @@
 #include <bit>
 #include <functional>
 #include <optional>
-#include <set>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include <farcall/core/layout.h>
 #include <farcall/primitives/cluster.h>
-#include <farcall/program/walk.h>
 
 #include "engine/native/jit/builder.h"
 #include "engine/native/jit/elements.h"
-#include "engine/native/jit/encode.h"
+#include "engine/native/jit/packing.h"
+#include "engine/native/jit/products.h"
 #include "engine/native/kernels/movement/rows.h"
 
 namespace farcall::native::jit {
 namespace {
 
-// Limits: the elements of an array with one element per register, those of an array with several,
-// and the steps of an inner loop that is unrolled.
-constexpr int64_t kMostElements = 32, kMostLanes = 64, kMostUnrolled = 16;
+// The steps of an inner loop that is unrolled.
+constexpr int64_t kMostUnrolled = 16;
 // Unrolled steps may contain other loops, so a short program can become long.
 constexpr size_t kMostEquations = 20000, kMostRegs = 20000;
 
-// How registers hold arrays of more than one element.
-struct Packing {
-  int lanes = 1;       // elements in a register
-  int mask_width = 4;  // bytes of a lane, also in masks
-};
-
-// Determines whether arrays can have several elements in a register: all must have one size and
-// width.
-class ArraySizes {
- public:
-  void add(const Program& program) {
-    for_each_program(program, [this](const Program& each) {
-      for (const ShapeDtype& type : each.variable_types) {
-        if (type.is_token() || type.size() <= 1) continue;
-        sizes_.insert(type.size());
-        if (type.dtype() != DType::kBool) widths_.insert(byte_width(type.dtype()));
-      }
-    });
-  }
-
-  std::optional<Packing> packing() const {
-    if (sizes_.size() != 1 || widths_.size() != 1 || *sizes_.begin() > kMostLanes) return {};
-    const auto width = static_cast<int>(*widths_.begin());
-    if (width != 4 && width != 8) return {};
-    const auto size = static_cast<unsigned>(*sizes_.begin());
-    const int most = processor().vector_bytes / width, least = 16 / width;
-    return Packing{std::clamp(static_cast<int>(std::bit_ceil(size)), least, most), width};
-  }
-
- private:
-  std::set<int64_t> sizes_;
-  std::set<size_t> widths_;
-};
-
 class Lowering {
  public:
-  explicit Lowering(Packing packing) : packing_(packing) {}
+  explicit Lowering(Packing packing) : packing_(packing), products_(packing_) {}
 
   Code scan(const ScanParams& scan);
   Code while_loop(const WhileParams& loop);
@@ -77,31 +40,18 @@ class Lowering {
     std::vector<Reg> regs;
   };
 
-  int lanes_of(ShapeDtype type) const { return type.size() > 1 ? packing_.lanes : 1; }
-  RegType reg_type_of(ShapeDtype type) const {
-    return reg_type(type.dtype(), lanes_of(type), packing_.mask_width);
-  }
-  size_t num_parts(ShapeDtype type) const {
-    const int64_t lanes = lanes_of(type);
-    return static_cast<size_t>((type.size() + lanes - 1) / lanes);
-  }
-
   // ---- memory
   Arg pointer(size_t number) {
     return b_.add(Op::kPointer, general(8), {}, static_cast<int64_t>(number));
   }
-  Arg offset(Arg address, int64_t bytes) {
-    return bytes == 0 ? address
-                      : b_.add(Op::kAdd, general(8),
-                               {address, Arg::constant(static_cast<uint64_t>(bytes))});
+  Value load(ShapeDtype type, Arg address) {
+    check_room();
+    return jit::load(b_, packing_, type, address);
   }
-  Value load(ShapeDtype type, Arg address);
-  void store(const Value& value, Arg address);
+  // An array that no step changes; it stays in memory if it is large.
+  Value invariant(ShapeDtype type, Arg address);
   Value constant(ShapeDtype type, const Storage& storage);
-  void check_size(ShapeDtype type) const;
   void check_room();
-  // The bytes in memory of one part of an array.
-  int part_bytes(ShapeDtype type, size_t part) const;
 
   // ---- programs
   std::vector<Value> run(const Program& program, std::span<const Value> inputs);
@@ -122,8 +72,11 @@ class Lowering {
   void end_step(std::vector<Carried>& carries, std::span<const Value> results);
   Arg part_of(const Value& value, size_t part, int lanes);
 
+  Code finish();
+
   const Packing packing_;
   Builder b_;
+  Products products_;
   size_t num_equations_ = 0;
 };
 
@@ -141,61 +94,29 @@ std::vector<Value> joined(std::span<const Value> first, std::span<const Value> s
 
 // ---- memory
 
-void Lowering::check_size(ShapeDtype type) const {
-  if (type.is_token()) throw Refusal{"a token"};
-  check_dtype(type.dtype());
-  const int64_t most = packing_.lanes > 1 ? kMostLanes : kMostElements;
-  if (type.size() > most || type.size() == 0) {
-    throw Refusal{fmt::format("an array of {} elements", type.size())};
-  }
-}
-
 void Lowering::check_room() {
   if (++num_equations_ > kMostEquations || b_.num_regs() > kMostRegs) {
     throw Refusal{"too many operations"};
   }
 }
 
-int Lowering::part_bytes(ShapeDtype type, size_t part) const {
-  const int64_t lanes = lanes_of(type);
-  const int64_t left = type.size() - static_cast<int64_t>(part) * lanes;
-  return static_cast<int>(std::min(left, lanes) * static_cast<int64_t>(byte_width(type.dtype())));
-}
-
-Value Lowering::load(ShapeDtype type, Arg address) {
-  check_room();
-  Value value{type, {}};
-  const RegType reg = reg_type_of(type);
-  if (type.dtype() == DType::kBool && lanes_of(type) > 1) throw Refusal{"several bools at a time"};
-  int64_t at = 0;
-  for (size_t part = 0; part < num_parts(type); ++part) {
-    const int bytes = part_bytes(type, part);
-    value.parts.push_back(b_.add({.op = Op::kLoad,
-                                  .bytes = static_cast<uint8_t>(bytes),
-                                  .type = reg,
-                                  .args = {offset(address, at)}}));
-    at += bytes;
-  }
+Value Lowering::invariant(ShapeDtype type, Arg address) {
+  if (!packing_.fits(type)) return {type, {}, address};
+  packing_.check(type);
+  Value value = load(type, address);
+  value.address = address;
   return value;
 }
 
-void Lowering::store(const Value& value, Arg address) {
-  const ShapeDtype type = value.type;
-  if (type.dtype() == DType::kBool && lanes_of(type) > 1) throw Refusal{"several bools at a time"};
-  int64_t at = 0;
-  for (size_t part = 0; part < value.parts.size(); ++part) {
-    const int bytes = part_bytes(type, part);
-    b_.store(offset(address, at), reg_type_of(type), bytes, value.parts[part]);
-    at += bytes;
-  }
-}
-
 Value Lowering::constant(ShapeDtype type, const Storage& storage) {
-  if (packing_.lanes > 1 && type.size() > 1) {
-    // The constant lives as long as the program.
-    return load(type, Arg::constant(std::bit_cast<uint64_t>(storage.data())));
+  if (type.is_token() || type.size() == 0) return {type, {}};
+  // The constant lives as long as the program.
+  const Arg address = Arg::constant(std::bit_cast<uint64_t>(storage.data()));
+  if (!packing_.fits(type) || (packing_.lanes > 1 && type.size() > 1)) {
+    return invariant(type, address);
   }
-  Value value{type, {}};
+  packing_.check(type);
+  Value value{type, {}, address};
   const auto* element = static_cast<const std::byte*>(storage.data());
   for (int64_t i = 0; i < type.size(); ++i, element += byte_width(type.dtype())) {
     value.parts.push_back(Arg::constant(element_bits(type.dtype(), element)));
@@ -210,9 +131,6 @@ std::vector<Value> Lowering::run(const Program& program, std::span<const Value> 
   for (size_t i = 0; i < inputs.size(); ++i) values[program.inputs[i]] = inputs[i];
   for (const Constant& each : program.constants) {
     const ShapeDtype type = program.variable_types[each.variable];
-    values[each.variable] = {type, {}};
-    if (type.size() > kMostLanes) continue;  // refused when it is read
-    check_size(type);
     values[each.variable] = constant(type, each.storage);
   }
   const auto value_of = [&](Atom atom) -> Value {
@@ -222,14 +140,13 @@ std::vector<Value> Lowering::run(const Program& program, std::span<const Value> 
       return {literal.type,
               {Arg::constant(element_bits(literal.type.dtype(), literal.bytes.data()))}};
     }
-    if (values[atom.index].parts.empty()) check_size(program.variable_types[atom.index]);
     return values[atom.index];
   };
   for (const Equation& equation : program.equations) {
     check_room();
     std::vector<Value> operands;
     for (const Atom atom : equation.inputs) operands.push_back(value_of(atom));
-    for (const uint32_t output : equation.outputs) check_size(program.variable_types[output]);
+    for (const uint32_t output : equation.outputs) packing_.check(program.variable_types[output]);
     std::vector<Value> results = run(program, equation, operands);
     for (size_t i = 0; i < results.size(); ++i) {
       // The result has the same elements but may have another shape.
@@ -258,6 +175,8 @@ std::vector<Value> Lowering::run(const Program& program, const Equation& equatio
       return run_cond(params_as<CondParams>(params), inputs);
     case PrimitiveKind::kBarrier:
       return {inputs.begin(), inputs.end()};
+    case PrimitiveKind::kProduct:
+      return {products_.add(b_, program, equation, inputs)};
     case PrimitiveKind::kOperation:
     case PrimitiveKind::kView:
     case PrimitiveKind::kTranspose:
@@ -265,14 +184,17 @@ std::vector<Value> Lowering::run(const Program& program, const Equation& equatio
     default:
       throw Refusal{std::string(equation.primitive->name)};
   }
+  for (const Value& input : inputs) packing_.check(input.type);
   if (packing_.lanes == 1) {
     if (auto made = combined_elements(b_, program, equation, inputs)) return {std::move(*made)};
   } else if (keeps_order(program, equation)) {
     return {inputs[0]};
+  } else if (auto made = combined_registers(program, equation, inputs, packing_.lanes)) {
+    return {std::move(*made)};
   } else if (equation.primitive->name == "broadcast_in_dim" && inputs[0].type.size() == 1) {
     const ShapeDtype type = program.variable_types[equation.outputs[0]];
-    const Arg all = part_of(inputs[0], 0, lanes_of(type));
-    return {{type, std::vector<Arg>(num_parts(type), all)}};
+    const Arg all = part_of(inputs[0], 0, packing_.lanes_of(type));
+    return {{type, std::vector<Arg>(packing_.num_parts(type), all)}};
   }
   return {run_elementwise(program, equation, inputs)};
 }
@@ -300,10 +222,10 @@ Value Lowering::run_elementwise(const Program& program, const Equation& equation
     throw Refusal{std::string(equation.primitive->name)};
   }
   const ShapeDtype type = program.variable_types[equation.outputs[0]];
-  const int lanes = lanes_of(type);
+  const int lanes = packing_.lanes_of(type);
   const Operation operation = operation_of(program, equation);
   Value result{type, {}};
-  for (size_t part = 0; part < num_parts(type); ++part) {
+  for (size_t part = 0; part < packing_.num_parts(type); ++part) {
     std::vector<Arg> args;
     for (const Value& input : inputs) args.push_back(part_of(input, part, lanes));
     result.parts.push_back(elementwise(b_, operation, args, lanes, packing_.mask_width));
@@ -314,8 +236,9 @@ Value Lowering::run_elementwise(const Program& program, const Equation& equation
 // ---- loops
 
 Lowering::Carried Lowering::begin_carry(const Value& initial) {
+  packing_.check(initial.type);
   Carried carried{{initial.type, {}}, {}};
-  const RegType type = reg_type_of(initial.type);
+  const RegType type = packing_.reg_type_of(initial.type);
   for (const Arg& part : initial.parts) {
     const Reg reg = b_.new_carry(type);
     b_.move(reg, type, part);
@@ -336,7 +259,7 @@ void Lowering::end_step(std::vector<Carried>& carries, std::span<const Value> re
   std::vector<Change> changes;
   std::unordered_set<Reg> changing;
   for (size_t i = 0; i < carries.size(); ++i) {
-    const RegType type = reg_type_of(carries[i].value.type);
+    const RegType type = packing_.reg_type_of(carries[i].value.type);
     for (size_t part = 0; part < carries[i].regs.size(); ++part) {
       const Arg from = results[i].parts[part];
       if (from == Arg::reg(carries[i].regs[part])) continue;
@@ -424,6 +347,7 @@ std::vector<Value> Lowering::run_scan(const ScanParams& scan, std::span<const Va
   if (packing_.lanes > 1 || scan.length > kMostUnrolled || scan.length == 0) {
     throw Refusal{fmt::format("a scan of {} slices inside", scan.length)};
   }
+  for (const Value& x : xs) packing_.check(x.type);
   // Unrolls the steps.
   std::vector<Value> carry(initial.begin(), initial.end());
   std::vector<Value> ys(num_ys);
@@ -453,10 +377,10 @@ std::vector<Value> Lowering::run_cond(const CondParams& cond, std::span<const Va
   std::vector<Value> results;
   std::vector<RegType> types;
   for (const ShapeDtype& type : cond.branches[0]->output_types()) {
-    check_size(type);
+    packing_.check(type);
     results.push_back({type, {}});
-    types.push_back(reg_type_of(type));
-    for (size_t part = 0; part < num_parts(type); ++part) {
+    types.push_back(packing_.reg_type_of(type));
+    for (size_t part = 0; part < packing_.num_parts(type); ++part) {
       results.back().parts.push_back(Arg::reg(b_.new_reg(types.back())));
     }
   }
@@ -487,16 +411,10 @@ Code Lowering::scan(const ScanParams& scan) {
   const size_t num_xs = inputs.size() - num_consts - num_carry;
   const size_t num_ys = outputs.size() - num_carry;
   std::vector<Value> consts;
-  for (size_t i = 0; i < num_consts; ++i) {
-    consts.push_back({inputs[i], {}});
-    if (inputs[i].size() <= kMostLanes && inputs[i].size() > 0) {
-      check_size(inputs[i]);
-      consts.back() = load(inputs[i], pointer(i));
-    }
-  }
+  for (size_t i = 0; i < num_consts; ++i) consts.push_back(invariant(inputs[i], pointer(i)));
   std::vector<Carried> carries;
   for (size_t i = num_consts; i < num_consts + num_carry; ++i) {
-    check_size(inputs[i]);
+    packing_.check(inputs[i]);
     carries.push_back(begin_carry(load(inputs[i], pointer(i))));
   }
   // The addresses of the slices.
@@ -507,7 +425,7 @@ Code Lowering::scan(const ScanParams& scan) {
     const bool is_x = i < inputs.size();
     if (!is_x && i < inputs.size() + num_carry) continue;
     slices.push_back(is_x ? inputs[i] : outputs[i - inputs.size()]);
-    check_size(slices.back());
+    packing_.check(slices.back());
     places.push_back(b_.new_carry(address));
     b_.move(places.back(), address, pointer(i));
   }
@@ -516,16 +434,17 @@ Code Lowering::scan(const ScanParams& scan) {
     for (size_t i = 0; i < num_xs; ++i) operands.push_back(load(slices[i], Arg::reg(places[i])));
     std::vector<Value> results = run(*scan.jaxpr, operands);
     for (size_t i = 0; i < num_ys; ++i) {
-      store(results[num_carry + i], Arg::reg(places[num_xs + i]));
+      store(b_, packing_, results[num_carry + i], Arg::reg(places[num_xs + i]));
     }
     for (size_t i = 0; i < places.size(); ++i) {
       const auto bytes = static_cast<int64_t>(slices[i].nbytes());
-      b_.move(places[i], address, offset(Arg::reg(places[i]), scan.reverse ? -bytes : bytes));
+      b_.move(places[i], address, offset(b_, Arg::reg(places[i]), scan.reverse ? -bytes : bytes));
     }
     return results;
   });
-  for (size_t i = 0; i < num_carry; ++i) store(carries[i].value, pointer(inputs.size() + i));
-  return b_.finish();
+  for (size_t i = 0; i < num_carry; ++i)
+    store(b_, packing_, carries[i].value, pointer(inputs.size() + i));
+  return finish();
 }
 
 Code Lowering::while_loop(const WhileParams& loop) {
@@ -533,23 +452,18 @@ Code Lowering::while_loop(const WhileParams& loop) {
   const auto num_body = static_cast<size_t>(loop.body_nconsts);
   const auto condition_types = loop.cond_jaxpr->input_types();
   const auto body_types = loop.body_jaxpr->input_types();
-  const auto load_const = [&](ShapeDtype type, size_t number) -> Value {
-    if (type.size() > kMostLanes || type.size() == 0) return {type, {}};
-    check_size(type);
-    return load(type, pointer(number));
-  };
   std::vector<Value> condition_consts, body_consts;
   for (size_t i = 0; i < num_condition; ++i) {
-    condition_consts.push_back(load_const(condition_types[i], i));
+    condition_consts.push_back(invariant(condition_types[i], pointer(i)));
   }
   for (size_t i = 0; i < num_body; ++i) {
-    body_consts.push_back(load_const(body_types[i], num_condition + i));
+    body_consts.push_back(invariant(body_types[i], pointer(num_condition + i)));
   }
   std::vector<Carried> carries;
   const size_t first = num_condition + num_body, num_carry = loop.body_jaxpr->outputs.size();
   for (size_t i = 0; i < num_carry; ++i) {
     const ShapeDtype type = body_types[num_body + i];
-    check_size(type);
+    packing_.check(type);
     carries.push_back(begin_carry(load(type, pointer(first + i))));
   }
   const RegType type = general(8);
@@ -559,18 +473,25 @@ Code Lowering::while_loop(const WhileParams& loop) {
     b_.move(count, type, b_.add(Op::kAdd, type, {Arg::reg(count), Arg::constant(1)}));
   });
   for (size_t i = 0; i < num_carry; ++i) {
-    store(carries[i].value, pointer(first + num_carry + i));
+    store(b_, packing_, carries[i].value, pointer(first + num_carry + i));
   }
   b_.effect({.op = Op::kSetCount, .args = {Arg::reg(count)}});
-  return b_.finish();
+  return finish();
+}
+
+Code Lowering::finish() {
+  Code code = b_.finish();
+  code.workspace_bytes = products_.workspace_bytes();
+  code.kernels = products_.take_kernels();
+  return code;
 }
 
 // Uses several elements in a register if possible, otherwise one.
 template <class Lower>
-Code lower(const ArraySizes& sizes, Lower lower_with) {
-  if (const auto packing = sizes.packing()) {
+Code lower(std::initializer_list<const Program*> programs, Lower lower_with) {
+  for (const Packing& packing : packings_of(programs)) {
     try {
-      return lower_with(*packing);
+      return lower_with(packing);
     } catch (const Refusal&) {
     }
   }
@@ -580,16 +501,12 @@ Code lower(const ArraySizes& sizes, Lower lower_with) {
 }  // namespace
 
 Code lower_scan(const ScanParams& scan) {
-  ArraySizes sizes;
-  sizes.add(*scan.jaxpr);
-  return lower(sizes, [&](Packing packing) { return Lowering(packing).scan(scan); });
+  return lower({scan.jaxpr.get()}, [&](Packing packing) { return Lowering(packing).scan(scan); });
 }
 
 Code lower_while(const WhileParams& loop) {
-  ArraySizes sizes;
-  sizes.add(*loop.cond_jaxpr);
-  sizes.add(*loop.body_jaxpr);
-  return lower(sizes, [&](Packing packing) { return Lowering(packing).while_loop(loop); });
+  return lower({loop.cond_jaxpr.get(), loop.body_jaxpr.get()},
+               [&](Packing packing) { return Lowering(packing).while_loop(loop); });
 }
 
 }  // namespace farcall::native::jit

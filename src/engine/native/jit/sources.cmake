@@ -23,6 +23,8 @@ set(FARCALL_NATIVE_JIT
   native/jit/loop_code.cpp
   native/jit/lower.cpp
   native/jit/memory.cpp
+  native/jit/packing.cpp
+  native/jit/products.cpp
   native/jit/tiles.cpp
   native/jit/vector_functions.cpp)
 if(NOT FARCALL_NATIVE_ASSEMBLER)

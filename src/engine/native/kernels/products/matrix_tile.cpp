@@ -18,11 +18,6 @@
 #define FARCALL_MATRIX_TILE_ONCE
 namespace farcall::native {
 
-// This many products are summed in registers before the sum is added to the result. It is the same
-// for every instruction set, because it affects the result's bits.
-inline constexpr int64_t kDepth = 256;
-// The number of partial sums for one row of A times a matrix. They are added in pairs at the end.
-inline constexpr int64_t kRowSums = 4;
 // The bytes of partial sums in multiply_dense_columns. They are added in pairs at the end.
 inline constexpr int64_t kLaneBytes = 256;
 
@@ -301,11 +296,12 @@ void multiply_any(const Product& tile, T* buffer, Tiles& tiles) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const Matrix &a = tile.a, &b = tile.b;
   const bool packs_a = is_worth_packing<T>(tile.n, std::max(a.row_stride, a.column_stride),
-                                           tile.m * std::min(tile.k, kDepth));
-  const bool packs_b = b.column_stride != 1 ||
-                       is_worth_packing<T>(tile.m, b.row_stride, tile.n * std::min(tile.k, kDepth));
-  for (int64_t first = 0; first < tile.k; first += kDepth) {
-    const int64_t depth = std::min(kDepth, tile.k - first);
+                                           tile.m * std::min(tile.k, kSumDepth));
+  const bool packs_b =
+      b.column_stride != 1 ||
+      is_worth_packing<T>(tile.m, b.row_stride, tile.n * std::min(tile.k, kSumDepth));
+  for (int64_t first = 0; first < tile.k; first += kSumDepth) {
+    const int64_t depth = std::min(kSumDepth, tile.k - first);
     if (!tiles.go_on(tile.m * tile.n * depth)) return;
     Rows<T> rows = {static_cast<const T*>(a.data) + first * a.column_stride, a.row_stride,
                     a.column_stride};
@@ -412,8 +408,8 @@ void multiply_row(const Product& tile, T* buffer, Tiles& tiles) {
   constexpr int64_t kWide = kRows / 2;  // vectors whose sums fit in the registers
   const Matrix &a = tile.a, &b = tile.b;
   auto* const c = static_cast<T*>(tile.c);
-  for (int64_t first = 0; first < tile.k; first += kDepth) {
-    const int64_t depth = std::min(kDepth, tile.k - first);
+  for (int64_t first = 0; first < tile.k; first += kSumDepth) {
+    const int64_t depth = std::min(kSumDepth, tile.k - first);
     if (!tiles.go_on(tile.n * depth)) return;
     const Rows<T> row = {static_cast<const T*>(a.data) + first * a.column_stride, 0,
                          a.column_stride};
@@ -554,7 +550,7 @@ int64_t rounded(int64_t size, int64_t step) { return (size + step - 1) / step * 
 
 int64_t tile_buffer_size(int64_t rows, int64_t depth) {
   // Room for all rows of A and one panel of B.
-  return (rounded(rows, kTileRowStep) + kTileColumnStep) * std::min(depth, kDepth);
+  return (rounded(rows, kTileRowStep) + kTileColumnStep) * std::min(depth, kSumDepth);
 }
 
 template <>

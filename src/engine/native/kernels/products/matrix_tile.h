@@ -17,6 +17,13 @@ class Tiles;
 // Tile sizes that are multiples of these leave no remainder in any instruction set.
 inline constexpr int64_t kTileRowStep = 8, kTileColumnStep = 48;
 
+// This many products are summed in registers before the sum is added to the result. It is the same
+// for every instruction set, because it affects the result's bits.
+inline constexpr int64_t kSumDepth = 256;
+// The number of partial sums for one row of A times a matrix, to which products are added in turn.
+// They are added in pairs at the end.
+inline constexpr int64_t kRowSums = 4;
+
 // Elements that multiply_tile() needs for rearranged operands.
 int64_t tile_buffer_size(int64_t rows, int64_t depth);
 

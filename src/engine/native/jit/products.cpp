@@ -1,0 +1,209 @@
+#include "engine/native/jit/products.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <farcall/primitives/dot_general.h>
+
+#include "engine/native/jit/allocate.h"
+#include "engine/native/jit/elementwise.h"
+#include "engine/native/jit/encode.h"
+#include "engine/native/kernel.h"
+#include "engine/native/kernels/products/matrix_tile.h"
+
+namespace farcall::native::jit {
+namespace {
+
+// Kernels check for interrupts, and may raise, after more operations than this.
+constexpr int64_t kMostFlops = int64_t{1} << 18;
+// The elements of a result with one element in each register. Programs with larger ones are faster
+// with kernels.
+constexpr int64_t kMostSingleElements = 16;
+
+// What the code calls: `operands` are the addresses of the operands and of the result.
+void run_kernel(const void* const*, void*, int64_t operands, int64_t kernel) noexcept {
+  const auto& called = *std::bit_cast<const Kernel*>(kernel);
+  called.run({std::bit_cast<void* const*>(operands), nullptr, called.data.get()});
+}
+
+// The number of the operand that is a vector, if the other one is a row-major matrix with the
+// summed dimension first. The kernel sums such products as matrix_tile.h says.
+std::optional<size_t> vector_operand(const DotGeneralParams& dot, ShapeDtype result,
+                                     std::span<const Value> inputs) {
+  if (!dot.lhs_batch.empty() || dot.lhs_contracting.size() != 1) return std::nullopt;
+  const std::array summed = {dot.lhs_contracting[0], dot.rhs_contracting[0]};
+  for (size_t i = 0; i < 2; ++i) {
+    const ShapeDtype vector = inputs[i].type, matrix = inputs[1 - i].type;
+    if (matrix.rank() != 2 || summed[1 - i] != 0 || vector.size() != matrix.shape()[0]) continue;
+    const bool is_one_type = vector.dtype() == result.dtype() && matrix.dtype() == result.dtype();
+    if (is_one_type && is_floating(result.dtype()) && matrix.shape()[1] > 1 &&
+        vector.size() <= kSumDepth) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+class Products::Workspace {
+ public:
+  explicit Workspace(Builder& builder)
+      : builder_(builder), begin_(builder.add(Op::kWorkspace, general(8), {})) {}
+
+  Arg begin() const { return begin_; }
+  int64_t size() const { return size_; }
+
+  Arg place(int64_t nbytes) {
+    const Arg made = offset(builder_, begin_, size_);
+    size_ += (nbytes + kStackAlignment - 1) / kStackAlignment * kStackAlignment;
+    return made;
+  }
+  // Where the value is in memory, if necessary after it is stored there.
+  Arg address_of(const Packing& packing, const Value& value) {
+    if (value.address) return *value.address;
+    packing.check(value.type);
+    const Arg made = place(static_cast<int64_t>(value.type.nbytes()));
+    store(builder_, packing, value, made);
+    return made;
+  }
+
+ private:
+  Builder& builder_;
+  Arg begin_;
+  int64_t size_ = 0;
+};
+
+Value Products::add(Builder& builder, const Program& program, const Equation& equation,
+                    std::span<const Value> inputs) {
+  const ShapeDtype result = program.variable_types[equation.outputs[0]];
+  packing_.check(result);
+  if (packing_.lanes == 1 && result.size() > kMostSingleElements) {
+    throw Refusal{fmt::format("a product of {} elements", result.size())};
+  }
+  Workspace workspace(builder);
+  Value made;
+  const auto& dot = params_as<DotGeneralParams>(equation.params.get());
+  const auto number = vector_operand(dot, result, inputs);
+  if (number && packing_.lanes > 1) {
+    const Value &vector = inputs[*number], &matrix = inputs[1 - *number];
+    made = vector_times_matrix(builder, result, vector.type.size(),
+                               workspace.address_of(packing_, vector),
+                               workspace.address_of(packing_, matrix));
+  } else {
+    if (program.cost(equation).flops > kMostFlops) throw Refusal{"a large product"};
+    made = call_kernel(builder, equation, result, inputs, workspace);
+  }
+  workspace_bytes_ = std::max(workspace_bytes_, static_cast<int32_t>(workspace.size()));
+  return made;
+}
+
+// Like the kernel: element i of the vector goes to sum i modulo kSums, and the sums are added in
+// pairs.
+Value Products::vector_times_matrix(Builder& builder, ShapeDtype result, int64_t depth, Arg vector,
+                                    Arg matrix) const {
+  constexpr auto kSums = static_cast<int64_t>(kRowSums);
+  static_assert(kSums == 4);
+  const RegType type = packing_.reg_type_of(result), address = general(8);
+  const auto width = static_cast<int64_t>(byte_width(result.dtype()));
+  const auto row_bytes = static_cast<int64_t>(result.nbytes());
+  // The sums of a block of registers fit in the registers of the processor.
+  const size_t block = processor().has_masks ? 4 : 2;
+  Value made{result, {}};
+  for (size_t first = 0; first < packing_.num_parts(result); first += block) {
+    const size_t num_parts = std::min(block, packing_.num_parts(result) - first);
+    std::vector<std::array<Reg, kSums>> sums(num_parts);
+    for (auto& each : sums) {
+      for (Reg& sum : each) {
+        sum = builder.new_carry(type);
+        builder.move(sum, type, Arg::constant(0));
+      }
+    }
+    const auto multiply = [&](Arg element, Arg row, int64_t sum) {
+      const Arg factor = builder.add(Op::kLoadRepeated, type, {element});
+      for (size_t part = 0; part < num_parts; ++part) {
+        const auto at = static_cast<int64_t>(first + part) * type.bytes();
+        const auto bytes = static_cast<uint8_t>(packing_.part_bytes(result, first + part));
+        const Arg column = builder.add(
+            {.op = Op::kLoad, .bytes = bytes, .type = type, .args = {offset(builder, row, at)}});
+        const Reg into = sums[part][static_cast<size_t>(sum)];
+        builder.effect({.op = Op::kFloatMulAdd,
+                        .type = type,
+                        .source = type,
+                        .dest = into,
+                        .args = {factor, column, Arg::reg(into)}});
+      }
+    };
+    // Both addresses change with each step of the enclosing loop as far as the builder knows: loads
+    // from the workspace must not move out of it.
+    const Reg elements = builder.new_carry(address), rows = builder.new_carry(address);
+    builder.move(elements, address, vector);
+    builder.move(rows, address, matrix);
+    const auto multiply_some = [&](int64_t count) {
+      for (int64_t i = 0; i < count; ++i) {
+        multiply(offset(builder, Arg::reg(elements), i * width),
+                 offset(builder, Arg::reg(rows), i * row_bytes), i);
+      }
+    };
+    if (depth >= kSums) {
+      const Reg left = builder.new_carry(address);
+      builder.move(left, address, Arg::constant(static_cast<uint64_t>(depth / kSums)));
+      const uint32_t top = builder.new_label();
+      builder.begin_loop();
+      builder.label(top);
+      multiply_some(kSums);
+      builder.move(elements, address, offset(builder, Arg::reg(elements), kSums * width));
+      builder.move(rows, address, offset(builder, Arg::reg(rows), kSums * row_bytes));
+      builder.move(left, address,
+                   builder.add(Op::kSub, address, {Arg::reg(left), Arg::constant(1)}));
+      builder.branch(Cond::kNe, address, Arg::reg(left), Arg::constant(0), top);
+      builder.end_loop();
+      builder.settle(left);
+    }
+    builder.settle(elements);
+    builder.settle(rows);
+    for (auto& each : sums) {
+      for (const Reg sum : each) builder.settle(sum);
+    }
+    multiply_some(depth % kSums);
+    for (const auto& [a, b, c, d] : sums) {
+      const auto sum = [&](Arg x, Arg y) { return builder.add(Op::kFloatAdd, type, {x, y}); };
+      made.parts.push_back(sum(sum(Arg::reg(a), Arg::reg(b)), sum(Arg::reg(c), Arg::reg(d))));
+    }
+  }
+  return made;
+}
+
+Value Products::call_kernel(Builder& builder, const Equation& equation, ShapeDtype result,
+                            std::span<const Value> inputs, Workspace& workspace) {
+  std::vector<ShapeDtype> types;
+  for (const Value& input : inputs) types.push_back(input.type);
+  auto kernel = std::make_shared<const Kernel>(
+      find_kernel(equation.primitive->name)(types, {&result, 1}, equation.params.get()));
+  if (!kernel->run || kernel->scratch_bytes != 0) {
+    throw Refusal{std::string(equation.primitive->name)};
+  }
+  const RegType address = general(8);
+  std::vector<Arg> operands;
+  for (const Value& input : inputs) operands.push_back(workspace.address_of(packing_, input));
+  const Arg made = workspace.place(static_cast<int64_t>(result.nbytes()));
+  operands.push_back(made);
+  constexpr auto kWidth = static_cast<int64_t>(sizeof(void*));
+  const Arg list = workspace.place(std::ssize(operands) * kWidth);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    builder.store(offset(builder, list, static_cast<int64_t>(i) * kWidth), address, kWidth,
+                  operands[i]);
+  }
+  builder.effect({.op = Op::kKernel,
+                  .args = {list},
+                  .imm = std::bit_cast<int64_t>(&run_kernel),
+                  .extra = std::bit_cast<int64_t>(kernel.get())});
+  kernels_.push_back(std::move(kernel));
+  return load(builder, packing_, result, made, LoadTime::kHere);
+}
+
+}  // namespace farcall::native::jit
