@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/layout.h>
+#include <farcall/primitives/indexing.h>
 #include <farcall/primitives/reduce.h>
 #include <farcall/primitives/structural.h>
 
@@ -148,20 +150,33 @@ std::optional<Extent> extent_of_column_reduction(const Program& program, const E
   return Extent::kColumn;
 }
 
-// The operand must come from outside: a moved element may lie in another tile of the cluster.
+// The operands must come from outside: a moved element may lie in another tile of the cluster.
 std::optional<Extent> extent_of_move(const Program& program, const Equation& equation,
                                      const Extents& extents, Domain& domain) {
-  const Atom operand = equation.inputs[0];
-  if (!operand.is_variable() || extents.of(operand.index)) return std::nullopt;
+  if (!equation.inputs[0].is_variable()) return std::nullopt;
+  for (const Atom operand : equation.inputs) {
+    if (operand.is_variable() && extents.of(operand.index)) return std::nullopt;
+  }
   const int64_t size = program.variable_types[equation.outputs[0]].size();
   if (size == 1) return Extent::kScalar;
   return set_size(domain, size) ? std::optional(Extent::kFull) : std::nullopt;
 }
 
-bool is_cheap_move(const Equation& equation, ShapeDtype operand, ShapeDtype result) {
-  const std::optional<ElementSource> source =
-      element_source(equation.primitive->name, operand, result, equation.params.get());
+bool is_cheap_move(const Program& program, const Equation& equation) {
+  const ShapeDtype result = program.variable_types[equation.outputs[0]];
+  const std::optional<ElementSource> source = moved_elements(program, equation);
   return source && (result.size() == 1 || StridedView(result, *source).is_worth_loading());
+}
+
+bool is_cheap_join(const Program& program, const Equation& equation, int64_t dimension) {
+  if (equation.inputs.size() > kMostJoined) return false;
+  std::vector<ShapeDtype> operands;
+  for (const Atom atom : equation.inputs) {
+    if (!atom.is_variable()) return false;
+    operands.push_back(program.type_of(atom));
+  }
+  return Joined(program.variable_types[equation.outputs[0]], dimension, operands)
+      .is_worth_loading();
 }
 
 // The role of an equation that reduces its last or its first dimensions; kNone for others.
@@ -191,12 +206,31 @@ bool unite(Domain& domain, const Domain& other) {
   return true;
 }
 
+std::optional<ElementSource> moved_elements(const Program& program, const Equation& equation) {
+  const ShapeDtype operand = program.type_of(equation.inputs[0]);
+  if (try_params<DynamicSliceParams>(equation.params.get())) {
+    return ElementSource{strides_of(operand.shape(), row_major(operand.rank()))};
+  }
+  return element_source(equation.primitive->name, operand,
+                        program.variable_types[equation.outputs[0]], equation.params.get());
+}
+
 Role role_of(const Program& program, const Equation& equation) {
   if (equation.outputs.size() != 1 || has_effect(equation.effects)) return Role::kNone;
   const auto is_ordinary = [](ShapeDtype type) {
     return !type.is_token() && !is_key(type.dtype()) && type.size() > 0;
   };
   const ShapeDtype out = program.variable_types[equation.outputs[0]];
+  if (const auto* params = try_params<ConcatenateParams>(equation.params.get())) {
+    const bool is_join = is_ordinary(out) && equation.inputs.size() > 1 &&
+                         is_cheap_join(program, equation, params->dimension);
+    return is_join ? Role::kJoin : Role::kNone;
+  }
+  if (try_params<DynamicSliceParams>(equation.params.get())) {
+    const bool is_move = is_ordinary(out) && is_ordinary(program.type_of(equation.inputs[0])) &&
+                         is_cheap_move(program, equation);
+    return is_move ? Role::kMove : Role::kNone;
+  }
   if (equation.inputs.size() > kMaxElementwiseInputs) return Role::kNone;
   std::array<ShapeDtype, kMaxElementwiseInputs> types;
   for (size_t i = 0; i < equation.inputs.size(); ++i)
@@ -210,7 +244,7 @@ Role role_of(const Program& program, const Equation& equation) {
   if (!describe) {
     if (try_params<BroadcastInDimParams>(params)) return Role::kBroadcast;
     if (try_params<IotaParams>(params)) return out.size() == 1 ? Role::kNone : Role::kCount;
-    const bool is_move = inputs.size() == 1 && is_cheap_move(equation, inputs[0], out);
+    const bool is_move = inputs.size() == 1 && is_cheap_move(program, equation);
     return is_move ? Role::kMove : role_of_reduction(program, equation);
   }
   const ElementwiseSpec spec = describe(inputs, {&out, 1}, params);
@@ -233,6 +267,7 @@ std::optional<Extent> extent_in(const Program& program, const Equation& equation
       found = extent_of_broadcast(program, equation, extents, grown);
       break;
     case Role::kMove:
+    case Role::kJoin:
       found = extent_of_move(program, equation, extents, grown);
       break;
     case Role::kCount:
@@ -283,7 +318,8 @@ ClusterLayout layout_of_cluster(const Program& body) {
 
 std::string misfit(const Program& program, const Equation& equation, Role role,
                    const Domain& domain) {
-  if (role == Role::kMove) return "it reads elements of other tiles than it writes";
+  if (role == Role::kMove || role == Role::kJoin)
+    return "it reads elements of other tiles than it writes";
   const ShapeDtype in = program.type_of(equation.inputs[0]);
   const ShapeDtype out = program.variable_types[equation.outputs[0]];
   if (role == Role::kReduction && in.size() / out.size() > kMaxReducedColumns) {

@@ -8,6 +8,8 @@
 
 #include <farcall/program/program.h>
 
+#include "engine/native/kernels/movement/moves.h"
+
 namespace farcall::native {
 
 // The elements of a cluster, in row-major order.
@@ -27,18 +29,26 @@ bool unite(Domain& domain, const Domain& other);
 // all. A value with fewer elements than its type stands for the broadcast value.
 enum class Extent : uint8_t { kScalar, kRow, kColumn, kFull };
 
+// The most operands of a concatenation in a cluster.
+inline constexpr size_t kMostJoined = 16;
+
 // The kinds of equations in clusters.
 enum class Role : uint8_t {
   kNone,             // not allowed in clusters
   kView,             // the elements of the operand, unchanged
   kBroadcast,        // broadcast_in_dim
   kMove,             // selects or permutes the elements of an operand from outside
+  kJoin,             // concatenates operands from outside
   kCount,            // iota
   kReduction,        // along the last dimensions
   kColumnReduction,  // along the first dimensions; nothing in the cluster reads the result
   kOperation,        // elementwise
 };
 Role role_of(const Program& program, const Equation& equation);
+
+// Where the elements of a kMove are in its operand; those of a dynamic slice, relative to its
+// start.
+std::optional<ElementSource> moved_elements(const Program& program, const Equation& equation);
 
 // The extents of values that the cluster computes; no value for operands from outside.
 class Extents {

@@ -310,6 +310,62 @@ TEST(Clusters, OfPartsOfOperands) {
       "c:f32[5000] = sub b 1.0:f32[] in (c,) }");
 }
 
+TEST(Clusters, OfConcatenatedOperands) {
+  const std::string text =
+      "{ lambda ; x:T[R,C] y:T[R,16] z:T[R,C]. let a:T[R,C+16] = concatenate[dimension=1] x y "
+      "b:T[R+R,C] = concatenate[dimension=0] x z c:T[R,C+16] = neg a d:T[R+R,C] = mul b b in (c, "
+      "d) }";
+  for (const std::string dtype : {"f32", "f16", "i8", "f64"}) {
+    for (const auto& [rows, columns] :
+         std::vector<std::pair<int, int>>{{1, 16}, {7, 130}, {500, 17}, {3, 5000}}) {
+      std::string sized = replaced(text, "T[", dtype + "[");
+      sized = replaced(sized, "C+16", std::to_string(columns + 16));
+      sized = replaced(sized, "R+R", std::to_string(2 * rows));
+      sized = replaced(sized, "R", std::to_string(rows));
+      expect_same_bits(replaced(sized, "C", std::to_string(columns)), 2);
+    }
+  }
+  // The same operand twice, and one that the cluster also reads; a donated operand is not
+  // overwritten before another tile reads it.
+  expect_same_bits(
+      "{ lambda ; x:f32[3000] y:f32[6000]. let a:f32[6000] = concatenate[dimension=0] x x "
+      "b:f32[6000] = mul a y c:f32[6000] = sub b a in (c, b) }");
+  // Short operands, and operands that the cluster computes, stay outside.
+  EXPECT_THAT(grouping("{ lambda ; x:f32[40] y:f32[8]. let a:f32[48] = concatenate[dimension=0] x "
+                       "y b:f32[48] = neg a c:f32[40] = exp x d:f32[80] = "
+                       "concatenate[dimension=0] c x e:f32[80] = neg d in (b, e) }"),
+              ElementsAre("concatenate", "neg", "exp", "(concatenate neg)"));
+}
+
+TEST(Clusters, OfDynamicSlices) {
+  const auto slices = [](int row, int column) {
+    return fmt::format(
+        "{{ lambda ; x:f32[90,200] i:i32[] y:f32[60,150] j:i32[]. let r:i32[] = mul i 0:i32[] "
+        "s:i32[] = add r {}:i32[] a:f32[60,150] = dynamic_slice[slice_sizes=(60, 150)] x s "
+        "{}:i32[] "
+        "b:f32[60,150] = mul a y c:f32[1,150] = dynamic_slice[slice_sizes=(1, 150)] x 3:i32[] s "
+        "d:f32[150] = reshape[new_sizes=(150,)] c e:f32[60,150] = broadcast_in_dim[shape=(60, 150) "
+        "broadcast_dimensions=(1,)] d f:f32[60,150] = add b e in (f,) }}",
+        row, column);
+  };
+  for (const auto& [row, column] :
+       std::vector<std::pair<int, int>>{{0, 0}, {30, 50}, {7, 13}, {-4, 1000}, {1000, -4}}) {
+    const ProgramPtr program = parse_program(slices(row, column));
+    EXPECT_EQ(compiled(program, false), bytes_of(evaluate(*program, random_inputs(*program))));
+    EXPECT_EQ(compiled(program, true), bytes_of(evaluate(*program, random_inputs(*program))));
+  }
+  EXPECT_THAT(grouping("{ lambda ; x:f32[90] i:i32[]. let a:f32[60] = "
+                       "dynamic_slice[slice_sizes=(60,)] x i b:f32[60] = neg a c:i32[] = mul i i "
+                       "d:f32[60] = dynamic_slice[slice_sizes=(60,)] x c e:f32[60] = exp d in (b, "
+                       "e) }"),
+              ElementsAre("(dynamic_slice neg)", "mul", "(dynamic_slice exp)"));
+  // The index is a donated scalar, and a result of the same size is computed from it.
+  expect_same_bits(
+      "{ lambda ; x:f32[9000] i:i32[]. let a:f32[6000] = dynamic_slice[slice_sizes=(6000,)] x i "
+      "j:i32[] = add i 1:i32[] k:f32[] = convert_element_type[new_dtype=f32 weak_type=False] j "
+      "b:f32[6000] = mul a k in (b, j) }");
+}
+
 // Rows and columns of all sizes, with fewer columns than a tile has elements, and with more.
 TEST(Clusters, OfBroadcastOperands) {
   const std::string text =

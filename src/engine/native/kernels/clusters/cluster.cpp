@@ -85,7 +85,8 @@ class TileRunner {
  private:
   std::byte* operand(const ClusterPlan::Base& base) const {
     if (base.operand == ClusterPlan::kReducedRows) return reduced_rows_;
-    return static_cast<std::byte*>(operands_[base.operand]) + base.offset;
+    const int64_t start = base.start ? plan_.starts[*base.start].offset(operands_) : 0;
+    return static_cast<std::byte*>(operands_[base.operand]) + base.offset + start;
   }
   std::byte* at(TileAddress address) const { return bases_[address.base] + address.offset; }
   int64_t count(Extent extent) const { return counts_[static_cast<size_t>(extent)]; }
@@ -150,6 +151,8 @@ class TileRunner {
       }
       case TileStep::Kind::kLoad:
         return plan_.views[step.index].load(input, first_, size, output);
+      case TileStep::Kind::kJoin:
+        return join(plan_.joins[step.index], size, output);
       case TileStep::Kind::kCount:
         return plan_.countings[step.index].load(first_, size, output);
       case TileStep::Kind::kCode:
@@ -157,6 +160,14 @@ class TileRunner {
       case TileStep::Kind::kLoop:
         break;
     }
+  }
+
+  void join(const ClusterPlan::Join& step, int64_t size, std::byte* output) const {
+    const std::byte* sources[kMostJoined];
+    for (size_t i = 0; i < step.bases.size(); ++i) {
+      sources[i] = bases_[TileAddress::kOperands + step.bases[i]];
+    }
+    step.elements.load(sources, first_, size, output);
   }
 
   void run_code(const ClusterPlan::Code& code, int64_t size) const {

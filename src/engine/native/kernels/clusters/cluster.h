@@ -36,13 +36,14 @@ struct TileStep {
     kRepeatColumns,  // repeats a row for all rows
     kReduce,
     kLoad,   // reads a tile of a strided view
+    kJoin,   // reads a tile of operands side by side
     kCount,  // the numbers of an iota
     kCode,   // machine code for several loops
   };
   Kind kind = Kind::kLoop;
   Extent extent = Extent::kFull;  // of the output
   uint32_t width = 0;             // of a repeated element
-  uint32_t index = 0;             // of the conversion, reduction, view, iota or code
+  uint32_t index = 0;             // of the conversion, reduction, view, join, iota or code
   TileAddress inputs[kMaxElementwiseInputs];
   TileAddress output;
   Loop loop = nullptr;
@@ -89,11 +90,18 @@ struct ClusterPlan {
     uint32_t operand = 0;
     Extent extent = Extent::kFull;
     uint32_t width = 0;
-    int64_t offset = 0;    // bytes
-    bool is_part = false;  // a selection or permutation of the operand's elements
+    int64_t offset = 0;               // bytes
+    bool is_part = false;             // a selection or permutation of the operand's elements
+    std::optional<uint32_t> start{};  // of a dynamic slice
   };
   std::vector<Base> bases;
+  std::vector<SliceStart> starts;
   std::vector<StridedView> views;
+  struct Join {
+    Joined elements;
+    std::vector<uint32_t> bases;
+  };
+  std::vector<Join> joins;
   std::vector<Counting> countings;
   Storage constants;
   size_t scalars_bytes = 0, thread_bytes = 0;

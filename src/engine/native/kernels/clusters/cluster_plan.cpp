@@ -376,8 +376,11 @@ class TilePlanner {
       const ClusterPlan::Base& base = plan_->bases[each.index];
       if (base.operand == ClusterPlan::kReducedRows) continue;
       if (each.made_by != kNoStep) written.push_back(&each);
-      const bool may_go =
-          !base.is_part && (base.extent == Extent::kFull || base.extent == Extent::kScalar);
+      // Every tile reads the start of a slice.
+      const bool is_start = std::ranges::any_of(
+          plan_->starts, [&](const SliceStart& start) { return start.reads(base.operand); });
+      const bool may_go = !base.is_part && !is_start &&
+                          (base.extent == Extent::kFull || base.extent == Extent::kScalar);
       if (base.operand < num_inputs && num_bases[base.operand] == 1 && may_go) {
         read.push_back(&each);
       }

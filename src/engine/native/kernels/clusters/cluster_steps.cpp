@@ -145,8 +145,16 @@ class Steps {
     const uint32_t output = equation.outputs[0];
     const Extent extent = extent_of(output);
     if (role == Role::kColumnReduction) return add_column_reduction(equation);
-    if (role == Role::kMove || role == Role::kCount) {
-      found_[output] = role == Role::kMove ? add_move(equation) : add_count(equation);
+    if (role == Role::kMove) {
+      found_[output] = add_move(equation);
+      return;
+    }
+    if (role == Role::kJoin) {
+      found_[output] = add_join(equation);
+      return;
+    }
+    if (role == Role::kCount) {
+      found_[output] = add_count(equation);
       return;
     }
     const auto outside = [&](Atom atom) {
@@ -189,21 +197,59 @@ class Steps {
   size_t add_move(const Equation& equation) {
     const uint32_t output = equation.outputs[0], operand = equation.inputs[0].index;
     const ShapeDtype type = body_.variable_types[output];
-    const ElementSource source = *element_source(
-        equation.primitive->name, body_.variable_types[operand], type, equation.params.get());
+    const ElementSource source = *moved_elements(body_, equation);
     const StridedView view(type, source);
     const uint32_t width = width_of(output);
     const size_t base = add_base({.operand = input_number_.at(operand),
                                   .extent = view.is_dense() ? extent_of(output) : Extent::kScalar,
                                   .width = width,
                                   .offset = source.offset * width,
-                                  .is_part = true},
+                                  .is_part = true,
+                                  .start = add_start(equation)},
                                  type.dtype());
     if (view.is_dense()) return base;
     made_.plan.views.push_back(view);
     const auto index = static_cast<uint32_t>(made_.plan.views.size() - 1);
     return add_step({.kind = Kind::kLoad, .inputs = {base}, .index = index}, Extent::kFull,
                     type.dtype());
+  }
+
+  // The start of a dynamic slice; no value for other moves.
+  std::optional<uint32_t> add_start(const Equation& equation) {
+    if (equation.inputs.size() == 1) return std::nullopt;
+    std::vector<SliceStart::Index> indices;
+    for (const Atom atom : std::span(equation.inputs).subspan(1)) {
+      if (atom.is_variable()) {
+        indices.push_back({.operand = input_number_.at(atom.index)});
+      } else {
+        const Literal& literal = body_.literals[atom.index];
+        indices.push_back({.value = index_load(literal.type.dtype())(literal.bytes.data(), 0)});
+      }
+    }
+    const DType dtype = body_.type_of(equation.inputs[1]).dtype();
+    made_.plan.starts.emplace_back(body_.type_of(equation.inputs[0]),
+                                   body_.variable_types[equation.outputs[0]], dtype,
+                                   std::move(indices));
+    return static_cast<uint32_t>(made_.plan.starts.size() - 1);
+  }
+
+  size_t add_join(const Equation& equation) {
+    const ShapeDtype type = body_.variable_types[equation.outputs[0]];
+    std::vector<ShapeDtype> types;
+    std::vector<uint32_t> bases;
+    for (const Atom atom : equation.inputs) {
+      types.push_back(body_.variable_types[atom.index]);
+      const size_t base = add_base({.operand = input_number_.at(atom.index),
+                                    .extent = Extent::kScalar,
+                                    .width = width_of(type.dtype()),
+                                    .is_part = true},
+                                   type.dtype());
+      bases.push_back(made_.registers[base].index);
+    }
+    const int64_t dimension = params_as<ConcatenateParams>(equation.params.get()).dimension;
+    made_.plan.joins.push_back({Joined(type, dimension, types), std::move(bases)});
+    const auto index = static_cast<uint32_t>(made_.plan.joins.size() - 1);
+    return add_step({.kind = Kind::kJoin, .index = index}, Extent::kFull, type.dtype());
   }
 
   size_t add_count(const Equation& equation) {

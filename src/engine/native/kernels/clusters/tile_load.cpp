@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <farcall/core/layout.h>
+
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/width.h"
 
@@ -81,6 +83,69 @@ void StridedView::load(const void* source, int64_t first, int64_t count, void* t
       count -= run;
     }
   });
+}
+
+SliceStart::SliceStart(ShapeDtype operand, ShapeDtype result, DType index_dtype,
+                       std::vector<Index> indices)
+    : load_(index_load(index_dtype)) {
+  const auto strides = strides_of(operand.shape(), row_major(operand.rank()));
+  const auto width = static_cast<int64_t>(byte_width(operand.dtype()));
+  for (size_t i = 0; i < operand.rank(); ++i) {
+    dimensions_.push_back({operand.shape()[i] - result.shape()[i], strides[i] * width, indices[i]});
+  }
+}
+
+bool SliceStart::reads(uint32_t operand) const {
+  return std::ranges::any_of(
+      dimensions_, [&](const Dimension& dimension) { return dimension.index.operand == operand; });
+}
+
+int64_t SliceStart::offset(void* const* operands) const {
+  int64_t offset = 0;
+  for (const Dimension& dimension : dimensions_) {
+    const Index& index = dimension.index;
+    const int64_t first = index.operand ? load_(operands[*index.operand], 0) : index.value;
+    offset += std::clamp<int64_t>(first, 0, dimension.limit) * dimension.stride;
+  }
+  return offset;
+}
+
+Joined::Joined(ShapeDtype result, int64_t dimension, std::span<const ShapeDtype> operands)
+    : width_(static_cast<int64_t>(byte_width(result.dtype()))) {
+  int64_t inner = 1;
+  for (const int64_t size : result.shape().subspan(static_cast<size_t>(dimension) + 1)) {
+    inner *= size;
+  }
+  for (const ShapeDtype& operand : operands) {
+    runs_.push_back(operand.shape()[static_cast<size_t>(dimension)] * inner);
+    all_ += runs_.back();
+  }
+}
+
+bool Joined::is_worth_loading() const {
+  return std::ranges::all_of(runs_, [](int64_t run) { return run >= kLeastRun; });
+}
+
+void Joined::load(const std::byte* const* sources, int64_t first, int64_t count,
+                  void* target) const {
+  auto* to = static_cast<std::byte*>(target);
+  int64_t row = first / all_, at = first % all_;
+  for (size_t i = 0; count > 0; ++i) {
+    if (i == runs_.size()) {
+      i = 0;
+      ++row;
+    }
+    if (at >= runs_[i]) {
+      at -= runs_[i];
+      continue;
+    }
+    const int64_t size = std::min(count, runs_[i] - at);
+    std::memcpy(to, sources[i] + (row * runs_[i] + at) * width_,
+                static_cast<size_t>(size * width_));
+    to += size * width_;
+    count -= size;
+    at = 0;
+  }
 }
 
 Counting::Counting(ShapeDtype result, int64_t dimension)

@@ -1,14 +1,18 @@
-// Loads tiles of a cluster other than whole operands: strided elements of an operand, and the
-// numbers of an iota.
+// Loads tiles of a cluster other than whole operands: strided elements of an operand, operands side
+// by side, and the numbers of an iota.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include <farcall/core/shape_dtype.h>
 
 #include "engine/native/kernels/elementwise/convert.h"
 #include "engine/native/kernels/movement/moves.h"
+#include "engine/native/kernels/reductions/windows.h"
 
 namespace farcall::native {
 
@@ -30,6 +34,47 @@ class StridedView {
     int64_t size, stride;  // elements
   };
   std::vector<Dimension> dimensions_;  // at least one
+  int64_t width_;
+};
+
+// The first element of a dynamic slice.
+class SliceStart {
+ public:
+  // `indices`: for each dimension of the operand, the number of the kernel's operand that has its
+  // index, or the index.
+  struct Index {
+    std::optional<uint32_t> operand;
+    int64_t value = 0;
+  };
+  SliceStart(ShapeDtype operand, ShapeDtype result, DType index_dtype, std::vector<Index> indices);
+
+  bool reads(uint32_t operand) const;
+  // In bytes from the first element of the operand; indices are clamped.
+  int64_t offset(void* const* operands) const;
+
+ private:
+  struct Dimension {
+    int64_t limit, stride;  // the stride in bytes
+    Index index;
+  };
+  std::vector<Dimension> dimensions_;
+  IndexLoad load_;
+};
+
+// Operands side by side along one dimension of the result.
+class Joined {
+ public:
+  Joined(ShapeDtype result, int64_t dimension, std::span<const ShapeDtype> operands);
+
+  // Whether runs are long enough to be loaded tile by tile.
+  bool is_worth_loading() const;
+
+  // Writes elements [first, first + count) to `target`; `sources` are the operands.
+  void load(const std::byte* const* sources, int64_t first, int64_t count, void* target) const;
+
+ private:
+  std::vector<int64_t> runs_;  // by operand: the elements of a run
+  int64_t all_ = 0;            // their sum
   int64_t width_;
 };
 
