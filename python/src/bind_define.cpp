@@ -29,10 +29,8 @@ namespace {
 // A Python function held by a definition. It may be released on any thread.
 using Function = std::shared_ptr<nb::object>;
 
-Function share(nb::handle function) {
-  if (function.is_none()) return nullptr;
-  return Function(new nb::object(nb::borrow(function)),
-                  [](nb::object* object) { with_interpreter([object] { delete object; }); });
+Function function_or_null(nb::handle function) {
+  return function.is_none() ? nullptr : share(nb::object(nb::borrow(function)));
 }
 
 // The description of the call that rules receive: a copy, so that Python may keep it.
@@ -265,13 +263,13 @@ void define(const std::string& target, nb::dict parts) {
   };
   const nb::object shape = part("shape");
   const bool is_signature = nb::isinstance<nb::str>(shape);
-  const Rules rules{is_signature ? nullptr : share(shape),
-                    share(part("jvp")),
-                    share(part("forward")),
-                    share(part("backward")),
-                    share(part("transpose")),
-                    share(part("batch")),
-                    share(part("workspace"))};
+  const Rules rules{is_signature ? nullptr : function_or_null(shape),
+                    function_or_null(part("jvp")),
+                    function_or_null(part("forward")),
+                    function_or_null(part("backward")),
+                    function_or_null(part("transpose")),
+                    function_or_null(part("batch")),
+                    function_or_null(part("workspace"))};
   TargetDefinition definition = make_definition(target, rules);
   if (is_signature) definition.shape = shape_signature(to_name(shape, "define: shape"));
   if (const nb::object attributes = part("attributes"); !attributes.is_none()) {

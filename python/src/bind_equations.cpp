@@ -8,9 +8,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/type_text.h>
 #include <farcall/program/walk.h>
 #include <farcall/trace/record.h>
 
@@ -97,20 +97,14 @@ nb::object effects_set(Effects effects) {
   return nb::steal(PyFrozenSet_New(names.ptr()));
 }
 
-std::string type_texts(std::span<const ShapeDtype> types) {
-  std::vector<std::string> texts;
-  for (const ShapeDtype& type : types) texts.push_back(type.to_string());
-  return fmt::format("({})", fmt::join(texts, ", "));
-}
-
 std::string equation_text(const ProgramEquation& self) {
   std::vector<ShapeDtype> inputs, outputs;
   for (const Atom atom : self.equation->inputs) inputs.push_back(self.program->type_of(atom));
   for (const uint32_t each : self.equation->outputs) {
     outputs.push_back(self.program->variable_types[each]);
   }
-  return fmt::format("Equation({}: {} -> {})", self.equation->primitive->name, type_texts(inputs),
-                     type_texts(outputs));
+  return fmt::format("Equation({}: ({}) -> ({}))", self.equation->primitive->name,
+                     types_to_string(inputs), types_to_string(outputs));
 }
 
 nb::list equation_list(const ProgramPtr& program) {

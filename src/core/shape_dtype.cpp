@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/type_text.h>
 
 namespace farcall {
 namespace {
@@ -153,6 +154,12 @@ std::string ShapeDtype::to_string() const {
 
 std::string shape_to_string(std::span<const int64_t> shape) {
   return fmt::format("[{}]", fmt::join(shape, ","));
+}
+
+std::string types_to_string(std::span<const ShapeDtype> types) {
+  std::string text;
+  for (const ShapeDtype& type : types) text += (text.empty() ? "" : ", ") + type.to_string();
+  return text;
 }
 
 }  // namespace farcall

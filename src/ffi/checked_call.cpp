@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/dtype.h>
+#include <farcall/core/type_text.h>
 
 #include "ffi/error_value.h"
 #include "ffi/future.h"
@@ -411,12 +412,8 @@ std::string CheckedCall::unwritten_result(Guarded& result, size_t index) const {
 }
 
 std::string CheckedCall::types() const {
-  const auto list = [](const std::vector<ShapeDtype>& types) {
-    std::string text;
-    for (const ShapeDtype& type : types) text += (text.empty() ? "" : ", ") + type.to_string();
-    return text;
-  };
-  return fmt::format("({}) -> ({})", list(spec_.arguments), list(spec_.results));
+  return fmt::format("({}) -> ({})", types_to_string(spec_.arguments),
+                     types_to_string(spec_.results));
 }
 
 }  // namespace farcall::runtime

@@ -74,18 +74,6 @@ Shape with_last(ShapeDtype type, size_t dropped, std::initializer_list<int64_t> 
   return shape;
 }
 
-DType real_dtype(DType dtype) {
-  return dtype == DType::kComplex64    ? DType::kFloat32
-         : dtype == DType::kComplex128 ? DType::kFloat64
-                                       : dtype;
-}
-
-DType complex_dtype(DType dtype) {
-  return dtype == DType::kFloat32   ? DType::kComplex64
-         : dtype == DType::kFloat64 ? DType::kComplex128
-                                    : dtype;
-}
-
 Array last_part(std::string_view function, const Array& x, const Subset& part) {
   if (!part) return x;
   const auto [first, end] = *part;

@@ -52,17 +52,6 @@ void check_known(const Array& x, std::string_view function, std::string_view res
                   function, result, why_unknown(x), remedy, how_to_know(x)));
 }
 
-// The array and the axis; without an axis, the flattened array.
-struct Along {
-  Array x;
-  int64_t axis;
-  int64_t size() const { return x.shape()[axis]; }
-};
-Along along(const Array& x, std::optional<int64_t> axis, std::string_view function) {
-  if (!axis) return {ravel(x), 0};
-  return {x, normalize_axis(*axis, x.rank(), function)};
-}
-
 // Wraps or clamps the indices, or checks them.
 Array moved_inside(const Array& index, int64_t size, Outside outside, std::string_view function) {
   switch (outside) {

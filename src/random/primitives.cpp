@@ -17,9 +17,12 @@
 #include "ops/internal/register.h"
 #include "ops/internal/rules.h"
 #include "ops/internal/type_rules.h"
+#include "random/checks.h"
 
 namespace farcall {
 namespace {
+
+using random::joined;
 
 constexpr int64_t kWords = 2;  // of a key
 
@@ -30,12 +33,6 @@ ShapeDtype check_keys(std::span<const ShapeDtype> inputs) {
                                 inputs[0].to_string()));
   }
   return inputs[0];
-}
-
-Shape joined(std::span<const int64_t> front, std::span<const int64_t> back) {
-  Shape shape(front.begin(), front.end());
-  shape.insert(shape.end(), back.begin(), back.end());
-  return shape;
 }
 
 DType unsigned_of(int64_t bit_width) {
@@ -95,7 +92,7 @@ std::vector<ShapeDtype> threefry_rule(std::span<const ShapeDtype> inputs, const 
   check_operand_count(inputs, 4);
   for (const ShapeDtype& input : inputs) {
     if (input.dtype() == DType::kUInt32) continue;
-    throw TypeError(fmt::format("takes uint32; got {}", describe(inputs)));
+    throw TypeError(fmt::format("takes uint32; got {}", types_to_string(inputs)));
   }
   const ShapeDtype result(DType::kUInt32, elementwise_shape(inputs));
   return {result, result};

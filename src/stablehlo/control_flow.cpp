@@ -11,12 +11,6 @@
 namespace farcall::stablehlo {
 namespace {
 
-std::vector<ShapeDtype> types_of(const Values& values) {
-  std::vector<ShapeDtype> types;
-  for (const Value& value : values) types.push_back(value.type);
-  return types;
-}
-
 // The number of the run, as the last value of a loop or branch.
 class RunInRegion {
  public:

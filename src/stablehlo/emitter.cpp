@@ -98,6 +98,12 @@ constexpr auto kTypeItself = [](const ShapeDtype& type) { return type; };
 
 }  // namespace
 
+std::vector<ShapeDtype> types_of(std::span<const Value> values) {
+  std::vector<ShapeDtype> types;
+  for (const Value& value : values) types.push_back(value.type);
+  return types;
+}
+
 std::string type_text(ShapeDtype type) {
   std::string text = "tensor<";
   for (const int64_t size : type.shape()) text += fmt::format("{}x", size);

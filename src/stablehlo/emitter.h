@@ -22,6 +22,7 @@ struct Value {
   ShapeDtype type;
 };
 using Values = std::vector<Value>;
+std::vector<ShapeDtype> types_of(std::span<const Value> values);
 
 // "tensor<2x3xf32>". Raises UNIMPLEMENTED for a dtype that StableHLO does not have.
 std::string type_text(ShapeDtype type);

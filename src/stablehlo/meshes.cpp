@@ -22,12 +22,6 @@ std::string shardings_text(std::span<const ShapeDtype> types,
   return fmt::format("#sdy.sharding_per_value<[{}]>", fmt::join(all, ", "));
 }
 
-std::vector<ShapeDtype> types_of(std::span<const Value> values) {
-  std::vector<ShapeDtype> types;
-  for (const Value& value : values) types.push_back(value.type);
-  return types;
-}
-
 }  // namespace
 
 std::span<const MeshAxis> Emitter::free_axes() const {

@@ -10,6 +10,7 @@
 #include <farcall/core/config.h>
 #include <farcall/core/error.h>
 #include <farcall/core/message.h>
+#include <farcall/core/type_text.h>
 #include <farcall/program/donation.h>
 #include <farcall/program/engine.h>
 #include <farcall/program/profile.h>
@@ -335,16 +336,12 @@ class NativeExecutable final : public Executable {
 };
 
 void log_compiled(const Program& program, double seconds) {
-  const auto list = [](const std::vector<ShapeDtype>& types) {
-    std::string text;
-    for (const ShapeDtype& type : types) text += (text.empty() ? "" : ", ") + type.to_string();
-    return text;
-  };
   send_message(
       MessageKind::kLog,
       fmt::format("Compiled {} for ({}) -> ({}), {} equations, in {:.6f} s",
-                  program.name.empty() ? "a program" : program.name, list(program.input_types()),
-                  list(program.output_types()), program.equations.size(), seconds));
+                  program.name.empty() ? "a program" : program.name,
+                  types_to_string(program.input_types()), types_to_string(program.output_types()),
+                  program.equations.size(), seconds));
 }
 
 class NativeEngine final : public Engine {

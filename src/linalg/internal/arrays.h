@@ -10,6 +10,8 @@
 #include <farcall/ops/numpy_arrays.h>
 #include <farcall/trace/array.h>
 
+#include "ops/internal/type_rules.h"
+
 namespace farcall::linalg {
 
 using numpy::matmul;
@@ -27,8 +29,8 @@ inline int64_t rows(const Array& x) { return x.shape()[x.rank() - 2]; }
 inline int64_t columns(const Array& x) { return x.shape()[x.rank() - 1]; }
 // The shape of `type` with the last `dropped` dimensions replaced by `last`.
 Shape with_last(ShapeDtype type, size_t dropped, std::initializer_list<int64_t> last);
-DType real_dtype(DType dtype);
-DType complex_dtype(DType dtype);
+using farcall::complex_dtype;
+using farcall::real_dtype;
 
 Array conj(const Array& x);
 Array transposed(const Array& x);

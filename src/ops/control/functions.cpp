@@ -209,7 +209,7 @@ RecordedLoop record_while(const FlatFunction& cond, const FlatFunction& body,
     throw TypeError(
         fmt::format("while_loop: cond_fun must return one scalar of dtype bool, it "
                     "returned ({})",
-                    describe(decision)));
+                    types_to_string(decision)));
   }
   return loop;
 }

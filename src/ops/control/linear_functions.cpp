@@ -376,7 +376,7 @@ std::vector<Array> custom_linear_solve(const FlatFunction& matvec, std::span<con
       throw TypeError(fmt::format(
           "{}: b must be of floating-point or complex dtypes, as matvec is transposed for "
           "transpose_solve; got ({})",
-          name, describe(types)));
+          name, types_to_string(types)));
     }
     const Recording& forward = recordings[0];
     const std::vector<bool> is_linear =

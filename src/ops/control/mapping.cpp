@@ -64,7 +64,8 @@ Array interleave(const Array& a, const Array& b, int64_t axis) {
 
 // The algorithm of G. Blelloch, Prefix sums and their applications, 1990. Combines each pair of
 // neighbours. A recursive call scans the results, which are the odd elements of the whole scan.
-// Each even element combines the odd one before it with its own operand.
+// Each even element combines the odd one before it with its own operand. This takes O(size)
+// operations in O(log(size)) steps.
 std::vector<Array> scan_by_halves(const Combine& fn, std::span<const Array> elems, int64_t axis) {
   const int64_t size = elems[0].shape()[axis];
   if (size < 2) return {elems.begin(), elems.end()};
@@ -72,12 +73,18 @@ std::vector<Array> scan_by_halves(const Combine& fn, std::span<const Array> elem
       each(elems, [&](const Array& x) { return part(x, axis, 0, size - 1, 2); });
   const auto second = each(elems, [&](const Array& x) { return part(x, axis, 1, size, 2); });
   const auto odd = scan_by_halves(fn, fn(all_but_last, second), axis);
+  std::vector<Array> results;
+  if (size == 2) {
+    for (size_t i = 0; i < elems.size(); ++i) {
+      results.push_back(interleave(part(elems[i], axis, 0, 1), odd[i], axis));
+    }
+    return results;
+  }
   const int64_t num_odd = odd[0].shape()[axis];
   const auto before = each(
       odd, [&](const Array& x) { return part(x, axis, 0, size % 2 == 0 ? num_odd - 1 : num_odd); });
   const auto later = each(elems, [&](const Array& x) { return part(x, axis, 2, size, 2); });
   const auto between = fn(before, later);
-  std::vector<Array> results;
   for (size_t i = 0; i < elems.size(); ++i) {
     const Array even[] = {part(elems[i], axis, 0, 1), between[i]};
     results.push_back(interleave(concatenate(even, axis), odd[i], axis));
@@ -147,7 +154,7 @@ std::vector<Array> associative_scan(const Combine& fn, std::span<const Array> el
       throw TypeError(
           fmt::format("associative_scan: the function must return arrays of the types that it "
                       "gets: input ({}), output ({})",
-                      describe(in), describe(out)));
+                      types_to_string(in), types_to_string(out)));
     }
     return results;
   };

@@ -150,8 +150,8 @@ void check_same_types(std::span<const ShapeDtype> types, std::span<const ShapeDt
   if (std::ranges::equal(types, others, {}, &ShapeDtype::strengthened, &ShapeDtype::strengthened)) {
     return;
   }
-  type_error(fmt::format("{} ({}) must be of the types of {} ({})", what, describe(types), other,
-                         describe(others)));
+  type_error(fmt::format("{} ({}) must be of the types of {} ({})", what, types_to_string(types),
+                         other, types_to_string(others)));
 }
 
 ShapeDtype slice_of(ShapeDtype type) { return type.with_shape(type.shape().subspan(1)); }

@@ -53,8 +53,8 @@ std::vector<ShapeDtype> while_rule(std::span<const ShapeDtype> inputs, const Par
   check_operand_count(inputs, sizes.first_carry + sizes.carry);
   const auto decision = p.cond_jaxpr->output_types();
   if (decision.size() != 1 || decision[0].strengthened() != ShapeDtype(DType::kBool, {})) {
-    type_error(
-        fmt::format("the condition must return one bool[], it returns ({})", describe(decision)));
+    type_error(fmt::format("the condition must return one bool[], it returns ({})",
+                           types_to_string(decision)));
   }
   std::vector<ShapeDtype> given(inputs.begin(), inputs.end());
   const auto carry = given.begin() + static_cast<int64_t>(sizes.first_carry);

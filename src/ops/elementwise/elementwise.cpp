@@ -70,24 +70,12 @@ std::string describe_kinds(unsigned kinds) {
   return text;
 }
 
-DType real_dtype(DType dtype) {
-  if (dtype == DType::kComplex64) return DType::kFloat32;
-  if (dtype == DType::kComplex128) return DType::kFloat64;
-  return dtype;
-}
-
-DType complex_dtype(DType dtype) {
-  if (dtype == DType::kFloat32) return DType::kComplex64;
-  if (dtype == DType::kFloat64) return DType::kComplex128;
-  type_error(
-      fmt::format("complex numbers are made of f32 or f64, got {}", dtype_short_name(dtype)));
-}
-
 ShapeDtype infer(const Row& row, std::span<const ShapeDtype> inputs) {
   check_operand_count(inputs, row.operands);
   ShapeDtype type = common_dtype(inputs, elementwise_shape(inputs));
   if (!(row.kinds & kind_bit(type.dtype()))) {
-    throw TypeError(fmt::format("takes {}; got {}", describe_kinds(row.kinds), describe(inputs)));
+    throw TypeError(
+        fmt::format("takes {}; got {}", describe_kinds(row.kinds), types_to_string(inputs)));
   }
   switch (row.result) {
     case kBool:
@@ -95,6 +83,10 @@ ShapeDtype infer(const Row& row, std::span<const ShapeDtype> inputs) {
     case kReal:
       return type.with_dtype(real_dtype(type.dtype()), type.weak_type());
     case kComplex:
+      if (complex_dtype(type.dtype()) == type.dtype()) {
+        type_error(fmt::format("complex numbers are made of f32 or f64, got {}",
+                               dtype_short_name(type.dtype())));
+      }
       return type.with_dtype(complex_dtype(type.dtype()), type.weak_type());
     default:
       return type;

@@ -1,3 +1,4 @@
+#include <farcall/core/type_text.h>
 #include <farcall/ops/promotion.h>
 
 #include <algorithm>
@@ -104,8 +105,7 @@ size_t join(std::span<const ShapeDtype> types, bool strong) {
   for (size_t i = 0; i < kNumNodes; ++i) {
     if (common[i] && reachable()[i] == common) return i;
   }
-  std::string text;
-  for (const ShapeDtype& type : types) text += (text.empty() ? "" : ", ") + type.to_string();
+  const std::string text = types_to_string(types);
   if (std::ranges::any_of(types, is_key, &ShapeDtype::dtype)) {
     throw TypeError(
         fmt::format("operands ({}) have no common dtype: random keys are not numbers; use "
@@ -201,12 +201,10 @@ void check_strict(std::span<const ShapeDtype> types) {
     return strong->dtype() != DType::kBool && kind_of(type.dtype()) <= kind_of(strong->dtype());
   });
   if (is_allowed) return;
-  std::string text;
-  for (const ShapeDtype& type : types) text += (text.empty() ? "" : ", ") + type.to_string();
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("operands ({}) have different dtypes, and the flag numpy_dtype_promotion "
                           "is \"strict\". Convert them with astype first",
-                          text));
+                          types_to_string(types)));
 }
 
 }  // namespace

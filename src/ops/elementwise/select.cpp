@@ -35,7 +35,7 @@ std::vector<ShapeDtype> clamp_rule(std::span<const ShapeDtype> inputs, const Par
   check_operand_count(inputs, 3);
   const ShapeDtype type = common_dtype(inputs, elementwise_shape(inputs));
   if (is_complex(type.dtype()) || type.is_token() || is_key(type.dtype())) {
-    type_error(fmt::format("takes ordered numbers; got {}", describe(inputs)));
+    type_error(fmt::format("takes ordered numbers; got {}", types_to_string(inputs)));
   }
   return {type};
 }

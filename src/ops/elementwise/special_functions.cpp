@@ -20,6 +20,7 @@
 namespace farcall::special {
 namespace {
 
+using numpy::number_like;
 using numpy::promote_inexact;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -35,10 +36,6 @@ Array special_binary(const Array& x, const Array& y, std::string_view function) 
   return op(a, b);
 }
 
-// A number in the dtype of x, weakly typed if x is.
-Array number_like(const Array& x, double value) {
-  return convert(Array(value), {x.dtype(), x.type().weak_type()});
-}
 Array is_odd(const Array& whole) {
   const Array two = number_like(whole, 2);
   return lax::ne(lax::mul(lax::floor(lax::div(whole, two)), two), whole);

@@ -3,7 +3,6 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
 #include <farcall/ffi/registry.h>
@@ -24,12 +23,6 @@ std::vector<ShapeDtype> types_by_rule(const std::string& target, const TargetDef
                            [&] { return d.shape(operands, attributes); });
 }
 
-std::string text(std::span<const ShapeDtype> types) {
-  std::vector<std::string> texts;
-  for (const ShapeDtype& type : types) texts.push_back(type.to_string());
-  return fmt::format("{}", fmt::join(texts, ", "));
-}
-
 }  // namespace
 
 std::vector<Array> TargetCall::operator()(ListOf<Array> operands) const {
@@ -43,7 +36,7 @@ std::vector<Array> TargetCall::operator()(ListOf<Array> operands) const {
           fmt::format("a rule of target \"{}\" makes its call on ({}), where it was on ({}). "
                       "What the results are then, a shape rule says: give one with define, "
                       "or use ffi_call",
-                      params.target_name, text(types), text(operand_types)));
+                      params.target_name, types_to_string(types), types_to_string(operand_types)));
     }
     other.batched_operands.clear();
     other.result_types = types_by_rule(params.target_name, *definition, types, params.attributes);

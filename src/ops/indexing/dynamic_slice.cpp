@@ -44,7 +44,7 @@ std::vector<ShapeDtype> update_rule(std::span<const ShapeDtype> inputs, const Pa
   for (size_t i = 0; fits && i < x.rank(); ++i) fits = update.shape()[i] <= x.shape()[i];
   if (!fits) {
     type_error(fmt::format("the update must lie in the operand; got {}",
-                           describe(inputs.first(kUpdateStarts))));
+                           types_to_string(inputs.first(kUpdateStarts))));
   }
   return {common_dtype(inputs.first(kUpdateStarts), x.shape())};
 }

@@ -79,7 +79,7 @@ void check_starts(std::span<const ShapeDtype> inputs, size_t first) {
     }
     if (start.dtype() != inputs[first].dtype()) {
       type_error(fmt::format("start indices must have one dtype; got {}",
-                             describe(inputs.subspan(first))));
+                             types_to_string(inputs.subspan(first))));
     }
   }
 }

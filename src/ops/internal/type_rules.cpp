@@ -28,13 +28,16 @@ void check_axes(std::span<const int64_t> axes, size_t rank, std::string_view wha
   }
 }
 
-std::string describe(std::span<const ShapeDtype> types) {
-  std::string text;
-  for (const ShapeDtype& type : types) {
-    if (!text.empty()) text += ", ";
-    text += type.to_string();
-  }
-  return text;
+DType real_dtype(DType dtype) {
+  return dtype == DType::kComplex64    ? DType::kFloat32
+         : dtype == DType::kComplex128 ? DType::kFloat64
+                                       : dtype;
+}
+
+DType complex_dtype(DType dtype) {
+  return dtype == DType::kFloat32   ? DType::kComplex64
+         : dtype == DType::kFloat64 ? DType::kComplex128
+                                    : dtype;
 }
 
 std::span<const int64_t> elementwise_shape(std::span<const ShapeDtype> inputs) {
@@ -44,8 +47,8 @@ std::span<const int64_t> elementwise_shape(std::span<const ShapeDtype> inputs) {
     if (shape.empty()) {
       shape = input.shape();
     } else if (!std::ranges::equal(shape, input.shape())) {
-      type_error(
-          fmt::format("operands must have one shape, or be scalars; got {}", describe(inputs)));
+      type_error(fmt::format("operands must have one shape, or be scalars; got {}",
+                             types_to_string(inputs)));
     }
   }
   return shape;
@@ -59,7 +62,7 @@ ShapeDtype common_dtype(std::span<const ShapeDtype> inputs, std::span<const int6
           fmt::format("operands must have one dtype; got {}. Convert them with "
                       "convert_element_type, or use the functions of farcall.numpy, which "
                       "promote",
-                      describe(inputs)));
+                      types_to_string(inputs)));
     }
     weak = weak && input.weak_type();
   }

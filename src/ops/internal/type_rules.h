@@ -7,6 +7,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/core/shape_dtype.h>
+#include <farcall/core/type_text.h>
 
 namespace farcall {
 
@@ -16,8 +17,11 @@ namespace farcall {
 void check_operand_count(std::span<const ShapeDtype> inputs, size_t count);
 // Raises unless `axes` are distinct, increasing and below `rank`.
 void check_axes(std::span<const int64_t> axes, size_t rank, std::string_view what);
-// "f32[2,3], i32[4]"
-std::string describe(std::span<const ShapeDtype> types);
+
+// The dtype of the parts of a complex dtype, and the complex dtype with such parts; other dtypes
+// are returned unchanged.
+DType real_dtype(DType dtype);
+DType complex_dtype(DType dtype);
 
 // The shape of an elementwise result: the shape of the operands that are not scalars. Raises if
 // they differ.

@@ -81,14 +81,6 @@ std::pair<Array, Array> promote_counted(const Array& x, const Array& y, std::str
   return {counted(a), counted(b)};
 }
 
-// A number in the dtype of x, weakly typed if x is.
-Array constant_like(const Array& x, double value) {
-  return convert(Array(value), {x.dtype(), x.type().weak_type()});
-}
-Array integer_like(const Array& x, int64_t value) {
-  return convert(Array(value), {x.dtype(), x.type().weak_type()});
-}
-
 bool is_nonzero_number(const Array& x) {
   const auto* scalar = dynamic_cast<const ScalarNode*>(&x.node());
   return scalar &&
@@ -97,10 +89,14 @@ bool is_nonzero_number(const Array& x) {
 
 }  // namespace
 
+Array number_like(const Array& x, double value) {
+  return convert(Array(value), {x.dtype(), x.type().weak_type()});
+}
+
 Array as_bool(const Array& x) {
   if (x.dtype() == DType::kBool) return x;
   // A conversion of complex numbers would drop the imaginary part.
-  return is_complex(x.dtype()) ? lax::ne(x, integer_like(x, 0))
+  return is_complex(x.dtype()) ? lax::ne(x, number_like(x, 0))
                                : lax::convert_element_type(x, DType::kBool);
 }
 
@@ -148,13 +144,13 @@ Array arctan2(const Array& x, const Array& y) {
 Array remainder(const Array& x, const Array& y) {
   // The remainder of an integer division by zero is zero, as in numpy.
   const auto one_for_zero = [](const Array& b) {
-    const Array cases[] = {b, full(b.shape(), integer_like(b, 1))};
-    return lax::select_n(lax::eq(b, integer_like(b, 0)), cases);
+    const Array cases[] = {b, full(b.shape(), number_like(b, 1))};
+    return lax::select_n(lax::eq(b, number_like(b, 0)), cases);
   };
   auto [a, b] = promote_counted(x, y, "remainder");
   if (is_integer(b.dtype()) && !is_nonzero_number(y)) b = one_for_zero(b);
   const Array truncated = lax::rem(a, b);
-  const Array zero = integer_like(b, 0);
+  const Array zero = number_like(b, 0);
   // rem() has the sign of the dividend. Adds the divisor if it has another sign.
   const Array differs = lax::bitwise_and(lax::ne(truncated, zero),
                                          lax::ne(lax::lt(truncated, zero), lax::lt(b, zero)));
@@ -171,19 +167,19 @@ Array floor_divide(const Array& x, const Array& y) {
     // Subtracts the remainder first, so that the quotient is an integer up to rounding.
     const Array rest = lax::rem(a, b);
     const Array quotient = lax::div(lax::sub(a, rest), b);
-    const Array is_below = lax::bitwise_and(lax::ne(rest, integer_like(rest, 0)),
+    const Array is_below = lax::bitwise_and(lax::ne(rest, number_like(rest, 0)),
                                             lax::ne(lax::sign(rest), lax::sign(b)));
-    const Array cases[] = {quotient, lax::sub(quotient, integer_like(quotient, 1))};
+    const Array cases[] = {quotient, lax::sub(quotient, number_like(quotient, 1))};
     Array whole = lax::round(lax::select_n(is_below, cases), 1);
     if (is_nonzero_number(y)) return whole;
     const Array by_zero[] = {whole, lax::div(a, b)};
-    return lax::select_n(broadcast_all_scalars(lax::eq(b, integer_like(b, 0)), whole.shape()),
+    return lax::select_n(broadcast_all_scalars(lax::eq(b, number_like(b, 0)), whole.shape()),
                          by_zero);
   }
   const Array quotient = lax::div(a, b);
-  const Array remains = lax::ne(lax::rem(a, b), integer_like(a, 0));
+  const Array remains = lax::ne(lax::rem(a, b), number_like(a, 0));
   const Array is_below = lax::bitwise_and(lax::ne(lax::sign(a), lax::sign(b)), remains);
-  const Array cases[] = {quotient, lax::sub(quotient, integer_like(quotient, 1))};
+  const Array cases[] = {quotient, lax::sub(quotient, number_like(quotient, 1))};
   return lax::select_n(is_below, cases);
 }
 
@@ -247,8 +243,8 @@ Array log_by(const Array& x, double unit, std::string_view function) {
   if (!is_complex(a.dtype())) return op(a);
   const Array logarithm = lax::log(a);
   const Array parts[] = {lax::real(logarithm), lax::imag(logarithm)};
-  return lax::complex(lax::div(parts[0], constant_like(parts[0], unit)),
-                      lax::div(parts[1], constant_like(parts[1], unit)));
+  return lax::complex(lax::div(parts[0], number_like(parts[0], unit)),
+                      lax::div(parts[1], number_like(parts[1], unit)));
 }
 
 }  // namespace
@@ -274,7 +270,7 @@ Array isinf(const Array& x) {
 
 Array real(const Array& x) { return is_complex(x.dtype()) ? lax::real(x) : x; }
 Array imag(const Array& x) {
-  return is_complex(x.dtype()) ? lax::imag(x) : full(x.shape(), constant_like(x, 0));
+  return is_complex(x.dtype()) ? lax::imag(x) : full(x.shape(), number_like(x, 0));
 }
 Array conjugate(const Array& x) { return is_complex(x.dtype()) ? lax::conj(x) : x; }
 
@@ -325,7 +321,7 @@ Array gcd(const Array& x, const Array& y) {
 
 Array lcm(const Array& x, const Array& y) {
   const auto [a, b] = whole_numbers(x, y, "lcm");
-  const Array divisor = lax::max(lax::gcd(a, b), integer_like(a, 1));
+  const Array divisor = lax::max(lax::gcd(a, b), number_like(a, 1));
   return lax::abs(lax::mul(lax::div(a, divisor), b));
 }
 

@@ -11,17 +11,6 @@
 namespace farcall::numpy {
 namespace {
 
-struct Along {
-  Array x;
-  int64_t axis;
-};
-
-// The array and the axis to work along. Without an axis the array is flattened.
-Along along(const Array& x, std::optional<int64_t> axis, std::string_view function) {
-  if (!axis) return {ravel(x), 0};
-  return {x, normalize_axis(*axis, x.rank(), function)};
-}
-
 Array along_axis_or_flat(Array (*operation)(const Array&, int64_t, bool), const Array& x,
                          std::optional<int64_t> axis, std::optional<DType> dtype,
                          std::string_view function) {

@@ -57,6 +57,11 @@ std::vector<int64_t> normalize_axes(const Axes& axes, size_t rank, std::string_v
   return result;
 }
 
+Along along(const Array& x, std::optional<int64_t> axis, std::string_view function) {
+  if (!axis) return {ravel(x), 0};
+  return {x, normalize_axis(*axis, x.rank(), function)};
+}
+
 Shape broadcast_shapes(std::span<const std::span<const int64_t>> shapes) {
   size_t rank = 0;
   for (const auto shape : shapes) rank = std::max(rank, shape.size());

@@ -34,7 +34,7 @@ std::vector<ShapeDtype> sort_rule(std::span<const ShapeDtype> inputs, const Para
   }
   for (const ShapeDtype& input : inputs) {
     if (!std::ranges::equal(input.shape(), inputs[0].shape())) {
-      type_error(fmt::format("operands must have one shape; got {}", describe(inputs)));
+      type_error(fmt::format("operands must have one shape; got {}", types_to_string(inputs)));
     }
     if (input.is_token()) type_error("a token has no elements to sort");
   }

@@ -78,7 +78,8 @@ std::vector<ShapeDtype> conv_rule(std::span<const ShapeDtype> inputs, const Para
   const auto& p = params_as<ConvParams>(params);
   const ShapeDtype lhs = inputs[0], rhs = inputs[1];
   const size_t rank = lhs.rank();
-  if (rank < 2) type_error(fmt::format("needs batch and features; got {}", describe(inputs)));
+  if (rank < 2)
+    type_error(fmt::format("needs batch and features; got {}", types_to_string(inputs)));
   check_dimension_spec(p.lhs_spec, lhs, rank, "lhs_spec");
   check_dimension_spec(p.rhs_spec, rhs, rank, "rhs_spec");
   if (p.out_spec.size() != rank || !is_permutation(p.out_spec)) {
@@ -98,7 +99,7 @@ std::vector<ShapeDtype> conv_rule(std::span<const ShapeDtype> inputs, const Para
   }
   const ShapeDtype type = common_dtype(inputs, shape);
   if (type.is_token() || type.dtype() == DType::kBool || is_key(type.dtype())) {
-    type_error(fmt::format("is not defined for {}", describe(inputs)));
+    type_error(fmt::format("is not defined for {}", types_to_string(inputs)));
   }
   return {type};
 }

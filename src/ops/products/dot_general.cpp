@@ -70,7 +70,7 @@ std::vector<ShapeDtype> dot_rule(std::span<const ShapeDtype> inputs, const Param
   }
   const ShapeDtype type = common_dtype(inputs, shape);
   if (type.is_token() || is_key(type.dtype())) {
-    type_error(fmt::format("is not defined for {}", describe(inputs)));
+    type_error(fmt::format("is not defined for {}", types_to_string(inputs)));
   }
   return {type};
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/ops/control_flow.h>
 #include <farcall/ops/cumulative.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/special_cases.h>
@@ -35,56 +36,15 @@ Array run_along(const Primitive& primitive, const Array& x, int64_t axis, bool r
 
 // ---- derivatives
 
-using Combine = Array (*)(const Array&, const Array&);
-
-// Elements start, start + stride, … below `limit` along one dimension.
-Array pick(const Array& x, int64_t axis, int64_t start, int64_t limit, int64_t stride = 1) {
-  std::vector<int64_t> starts(x.rank(), 0), strides(x.rank(), 1);
-  std::vector<int64_t> limits(x.shape().begin(), x.shape().end());
-  starts[axis] = start;
-  limits[axis] = limit;
-  strides[axis] = stride;
-  return lax::slice(x, starts, limits, strides);
-}
-
-// x0 y0 x1 y1 …; the arrays have one size.
-Array interleaved(const Array& x, const Array& y, int64_t axis) {
-  Shape apart(x.shape().begin(), x.shape().end());
-  Shape joined = apart;
-  joined[axis] *= 2;
-  apart.insert(apart.begin() + axis + 1, 1);
-  const Array parts[] = {lax::reshape(x, apart), lax::reshape(y, apart)};
-  return lax::reshape(lax::concatenate(parts, axis + 1), joined);
-}
-
-// The algorithm of G. Blelloch, Prefix sums and their applications, 1990. Combines each pair of
-// neighbours. A recursive call scans the results, which are the odd elements of the whole scan.
-// Each even element combines the odd one before it with its own operand. This takes O(size)
-// operations in O(log(size)) steps.
-Array scan_pairs(Combine combine, const Array& x, int64_t axis) {
-  const int64_t size = x.shape()[axis];
-  if (size < 2) return x;
-  const Array odd =
-      scan_pairs(combine, combine(pick(x, axis, 0, size - 1, 2), pick(x, axis, 1, size, 2)), axis);
-  const Array first = pick(x, axis, 0, 1);
-  const int64_t num_odd = size / 2, num_even = size - num_odd;
-  if (num_even == 1) return interleaved(first, odd, axis);
-  const Array before = pick(odd, axis, 0, num_even - 1);
-  const Array parts[] = {first, combine(before, pick(x, axis, 2, size, 2))};
-  const Array even = lax::concatenate(parts, axis);
-  if (num_even == num_odd) return interleaved(even, odd, axis);
-  const Array pieces[] = {interleaved(pick(even, axis, 0, num_odd), odd, axis),
-                          pick(even, axis, num_odd, num_even)};
-  return lax::concatenate(pieces, axis);
-}
-
-template <Combine combine>
+// The derivative of the same result, computed from pairs in O(size) operations.
+template <Array (*combine)(const Array&, const Array&)>
 JvpResults jvp_by_pairs(const JvpCall& call) {
   const auto& p = params_as<CumulativeParams>(call.params.get());
-  const FlatFunction function = [&](std::span<const Array> inputs) -> std::vector<Array> {
-    if (!p.reverse) return {scan_pairs(combine, inputs[0], p.axis)};
-    const Array turned = lax::rev(inputs[0], {&p.axis, 1});
-    return {lax::rev(scan_pairs(combine, turned, p.axis), {&p.axis, 1})};
+  const auto pairs = [](std::span<const Array> a, std::span<const Array> b) {
+    return std::vector<Array>{combine(a[0], b[0])};
+  };
+  const FlatFunction function = [&](std::span<const Array> inputs) {
+    return lax::associative_scan(pairs, inputs, p.reverse, p.axis);
   };
   const JvpResults results = jvp(function, call.primals, call.tangents);
   return {bind_primitive(call.primitive, call.params, call.primals), results.tangents};
@@ -104,7 +64,7 @@ BatchResults cumulative_batch(const BatchCall& call) {
 
 const TransformRules kCumsumRules = {
     .jvp = linear_jvp, .transpose = cumsum_transpose, .batch = cumulative_batch};
-template <Combine combine>
+template <Array (*combine)(const Array&, const Array&)>
 const TransformRules kPairRules = {.jvp = jvp_by_pairs<combine>, .batch = cumulative_batch};
 
 Primitive cumulative_primitive(std::string_view name, decltype(Primitive::type_rule) rule,

@@ -65,7 +65,7 @@ std::vector<ShapeDtype> reduce_window_rule(std::span<const ShapeDtype> inputs,
 void check_selection(std::span<const ShapeDtype> inputs, const SelectWindowParams& p) {
   check_operand_count(inputs, 2);
   if (inputs[0].dtype() != inputs[1].dtype() || !is_floating(inputs[1].dtype())) {
-    type_error(fmt::format("takes floats of one dtype; got {}", describe(inputs)));
+    type_error(fmt::format("takes floats of one dtype; got {}", types_to_string(inputs)));
   }
   if (p.select_prim != "ge" && p.select_prim != "le") {
     type_error(fmt::format("select_prim must be ge or le, got \"{}\"", p.select_prim));

@@ -198,7 +198,7 @@ PartitionResults call_partition(const PartitionCall& call) {
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("{}: the function that partition returned must return one shard of "
                               "each result, ({}), got ({})",
-                              p.where(), describe(wanted), describe(given)));
+                              p.where(), types_to_string(wanted), types_to_string(given)));
     }
     // Converts results to the weak type that the program has.
     for (size_t i = 0; i < results.size(); ++i) {

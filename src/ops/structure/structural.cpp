@@ -99,11 +99,11 @@ std::vector<ShapeDtype> concatenate_rule(std::span<const ShapeDtype> inputs, con
     if (rest.size() == shape.size()) rest[dimension] = shape[dimension];
     if (rest != shape) {
       type_error(fmt::format("operands may differ only in dimension {}; got {}", dimension,
-                             describe(inputs)));
+                             types_to_string(inputs)));
     }
     if (__builtin_add_overflow(shape[dimension], input.shape()[dimension], &shape[dimension])) {
       type_error(fmt::format("dimension {} of the result is too large; got {}", dimension,
-                             describe(inputs)));
+                             types_to_string(inputs)));
     }
   }
   return {common_dtype(inputs, shape)};

@@ -8,6 +8,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/core/shape_dtype.h>
+#include <farcall/core/type_text.h>
 
 namespace farcall {
 namespace {
@@ -80,6 +81,9 @@ TEST(ShapeDtype, Text) {
   EXPECT_EQ(ShapeDtype(DType::kBool, {}).to_string(), "bool[]");
   EXPECT_EQ(ShapeDtype(DType::kInt32, {}, true).to_string(), "i32[]*");
   EXPECT_EQ(shape_to_string(Shape{2, 3}), "[2,3]");
+  const ShapeDtype types[] = {{DType::kFloat32, {2, 3}}, {DType::kInt32, {}, true}};
+  EXPECT_EQ(types_to_string(types), "f32[2,3], i32[]*");
+  EXPECT_EQ(types_to_string({}), "");
 }
 
 TEST(ShapeDtype, ScalarsAndEmptyArrays) {

@@ -173,8 +173,12 @@ TEST(AssociativeScan, GivesRunningSums) {
     const Array x = testing::counting({size});
     std::vector<int32_t> expected = values<int32_t>(x);
     std::partial_sum(expected.begin(), expected.end(), expected.begin());
-    const auto found =
-        lax::associative_scan([](Inputs a, Inputs b) { return Arrays{a[0] + b[0]}; }, Arrays{x});
+    const auto found = lax::associative_scan(
+        [](Inputs a, Inputs b) {
+          EXPECT_GT(a[0].size(), 0);
+          return Arrays{a[0] + b[0]};
+        },
+        Arrays{x});
     EXPECT_EQ(values<int32_t>(found[0]), expected);
   }
 }

@@ -6,6 +6,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/core/layout.h>
+#include <farcall/core/type_text.h>
 #include <farcall/primitives/shard_map.h>
 #include <farcall/program/located.h>
 
@@ -89,11 +90,9 @@ Kernel Instructions::make_kernel(const Equation& equation) {
     kernel = factory(inputs, outputs, equation.params.get());
   }
   if (!kernel.run) {
-    std::string types;
-    for (const ShapeDtype& type : inputs) types += (types.empty() ? "" : ", ") + type.to_string();
     throw Error(ErrorCode::kUnimplemented,
                 fmt::format("{}: the native engine has no kernel for operands ({})",
-                            equation.primitive->name, types));
+                            equation.primitive->name, types_to_string(inputs)));
   }
   return kernel;
 }
