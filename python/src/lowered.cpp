@@ -12,7 +12,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
 #include <farcall/program/text.h>
@@ -42,37 +41,19 @@ struct Compiled {
   }
 };
 
-// The devices that an argument is committed to, and its sharding over several.
-struct LeafPlace {
-  std::vector<const Device*> devices;
-  std::optional<NamedSharding> sharding;
-};
+using farcall::detail::ArgumentPlace;
 
-LeafPlace over(NamedSharding sharding) {
-  const auto devices = sharding.mesh.devices();
-  return {{devices.begin(), devices.end()}, std::move(sharding)};
-}
-
-LeafPlace place_of_leaf(nb::handle leaf) {
-  if (is_array(leaf.ptr())) {
-    const Array& array = array_of(leaf.ptr());
-    if (!array.is_concrete() || !is_committed(array)) return {};
-    const NamedSharding* sharding = sharding_of(array);
-    return sharding ? over(*sharding) : LeafPlace{{&device_of(array)}, {}};
-  }
+ArgumentPlace place_of_leaf(nb::handle leaf) {
+  if (is_array(leaf.ptr())) return farcall::detail::place_of(array_of(leaf.ptr()));
   if (!nb::isinstance<ShapeDtype>(leaf)) return {};
   const nb::object sharding = leaf.attr("sharding");
   if (sharding.is_none()) return {};
   const nb::object found = nb::module_::import_("farcall._sharding").attr("in_core")(sharding);
   if (found.is_none()) return {};
-  if (nb::isinstance<nb::tuple>(found)) return over(to_sharding(nb::cast<nb::tuple>(found)));
-  return {{&nb::cast<const Device&>(found)}, {}};
-}
-
-std::string names_of(std::span<const Device* const> devices) {
-  std::vector<std::string> names;
-  for (const Device* device : devices) names.push_back(device->to_string());
-  return fmt::to_string(fmt::join(names, ", "));
+  if (nb::isinstance<nb::tuple>(found)) {
+    return farcall::detail::place_over(to_sharding(nb::cast<nb::tuple>(found)));
+  }
+  return {{&nb::cast<const Device&>(found)}};
 }
 
 // The sharding over a mesh, in Python's form, else the device.
@@ -185,32 +166,10 @@ void bind_description(nb::class_<Class>& bound, Get lowered) {
 }  // namespace
 
 void place_for(Lowered& lowered, const nb::list& in_shardings, const CallArguments& arguments) {
-  farcall::detail::LoweredCall& call = lowered.call;
-  call.in_shardings = to_shardings(in_shardings);
-  Shardings shardings;
-  bool is_spread = false;
-  std::vector<const Device*> common;
-  size_t first = 0;
-  for (size_t i = 0; i < arguments.leaves.size(); ++i) {
-    const bool is_requested = i < call.in_shardings.size() && call.in_shardings[i];
-    LeafPlace place =
-        is_requested ? over(*call.in_shardings[i]) : place_of_leaf(arguments.leaves[i]);
-    is_spread = is_spread || place.sharding;
-    shardings.push_back(std::move(place.sharding));
-    if (place.devices.empty()) continue;
-    std::ranges::sort(place.devices, {}, &Device::number);
-    if (common.empty()) {
-      common = std::move(place.devices);
-      first = i;
-    } else if (!call.device && common != place.devices) {
-      invalid_argument(
-          fmt::format("{}: lower: the arguments are on different devices: {} on {}, {} on {}",
-                      call.where, describe_leaf(arguments, first), names_of(common),
-                      describe_leaf(arguments, i), names_of(place.devices)));
-    }
-  }
-  if (is_spread) call.shardings = std::move(shardings);
-  if (!call.device && common.size() == 1) call.device = common[0];
+  std::vector<ArgumentPlace> places;
+  for (const auto& leaf : arguments.leaves) places.push_back(place_of_leaf(leaf));
+  lowered.call.place(to_shardings(in_shardings), std::move(places),
+                     [&](size_t leaf) { return describe_leaf(arguments, leaf); });
 }
 
 void bind_lowered(nb::module_& module) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -18,6 +19,14 @@
 namespace farcall {
 namespace detail {
 
+// Where an argument of a lowered call lies.
+struct ArgumentPlace {
+  std::vector<const Device*> devices = {};  // that it is committed to; empty: none
+  std::optional<NamedSharding> sharding = {};
+};
+FARCALL_API ArgumentPlace place_of(const Array& argument);
+FARCALL_API ArgumentPlace place_over(NamedSharding sharding);
+
 struct FARCALL_API LoweredCall {
   std::string where;  // "jit(f)"
   ProgramPtr program;
@@ -27,6 +36,12 @@ struct FARCALL_API LoweredCall {
   // By leaf, or empty: the requested shardings of arguments and results, and those of the arguments
   // that the call was lowered for.
   Shardings in_shardings = {}, out_shardings = {}, shardings = {};
+
+  // Sets the shardings and the device that the call is lowered for: the requested shardings of
+  // arguments, else the places of the arguments. Raises INVALID_ARGUMENT, with the names of two
+  // arguments, if they are on different devices.
+  void place(Shardings requested, std::vector<ArgumentPlace> places,
+             const std::function<std::string(size_t leaf)>& name_of);
 
   std::shared_ptr<const Executable> compile() const;
   // The shardings that arguments are moved to, by leaf: those requested, else those that the call

@@ -285,7 +285,7 @@ std::vector<Array> execute_on_mesh(const SpreadPlan& plan, std::span<const Array
 
 // Where the equations run that the plan does not give to all devices of a mesh.
 const Executable& chosen_by(const SpreadPlan* plan, const Executable& executable) {
-  return plan && plan->divided ? *plan->divided->executable : executable;
+  return plan && plan->divided->executable ? *plan->divided->executable : executable;
 }
 
 std::vector<Array> run_as_spread(const Executable& executable, std::span<const Array> inputs,
@@ -454,11 +454,11 @@ LoweredCall CompiledTrees::lower(TreeCall& call, const std::type_info& type) con
   }
   LoweredCall lowered{call.where(),     cached->program(),    call.arguments(),
                       cached->result(), donated_leaves(call), options_.device};
-  lowered.in_shardings = in_shardings(call);
   lowered.out_shardings = out_shardings(lowered.result, lowered.program->output_types());
-  lowered.shardings = shardings_of(call.leaves());
-  const CallPlace place = place_of_call(lowered.where, call.leaves(), options_.device);
-  if (place.is_committed) lowered.device = place.device;
+  std::vector<ArgumentPlace> places;
+  for (const Array& leaf : call.leaves()) places.push_back(place_of(leaf));
+  lowered.place(in_shardings(call), std::move(places),
+                [&](size_t leaf) { return call.argument_name(leaf); });
   return lowered;
 }
 

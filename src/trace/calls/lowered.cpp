@@ -9,11 +9,50 @@
 #include <farcall/trace/jit.h>
 #include <farcall/trace/placement.h>
 
+#include "trace/calls/device_names.h"
 #include "trace/sharding/placed_call.h"
 #include "trace/sharding/propagation.h"
 
 namespace farcall {
 namespace detail {
+
+ArgumentPlace place_over(NamedSharding sharding) {
+  const auto devices = sharding.mesh.devices();
+  return {{devices.begin(), devices.end()}, std::move(sharding)};
+}
+
+ArgumentPlace place_of(const Array& argument) {
+  if (!argument.is_concrete() || !is_committed(argument)) return {};
+  const NamedSharding* sharding = sharding_of(argument);
+  return sharding ? place_over(*sharding) : ArgumentPlace{{&device_of(argument)}};
+}
+
+void LoweredCall::place(Shardings requested, std::vector<ArgumentPlace> places,
+                        const std::function<std::string(size_t leaf)>& name_of) {
+  in_shardings = std::move(requested);
+  bool is_spread = false;
+  const std::vector<const Device*>* common = nullptr;
+  size_t first = 0;
+  for (size_t i = 0; i < places.size(); ++i) {
+    ArgumentPlace& place = places[i];
+    if (i < in_shardings.size() && in_shardings[i]) place = place_over(*in_shardings[i]);
+    is_spread = is_spread || place.sharding;
+    if (place.devices.empty()) continue;
+    std::ranges::sort(place.devices, {}, &Device::number);
+    if (!common) {
+      common = &place.devices;
+      first = i;
+    } else if (!device && *common != place.devices) {
+      invalid_argument(fmt::format(
+          "{}: lower: the arguments are on different devices: {} on {}, {} on {}", where,
+          name_of(first), device_names(*common), name_of(i), device_names(place.devices)));
+    }
+  }
+  if (is_spread) {
+    for (ArgumentPlace& place : places) shardings.push_back(std::move(place.sharding));
+  }
+  if (!device && common && common->size() == 1) device = common->front();
+}
 
 std::shared_ptr<const Executable> LoweredCall::compile() const {
   const Device* wanted = device;

@@ -69,14 +69,6 @@ std::vector<const Device*> devices_of(const Array& array) {
   return {devices.begin(), devices.end()};
 }
 
-// "cpu:0", "cpu:0, cpu:1".
-std::string names_of(std::vector<const Device*> devices) {
-  std::ranges::sort(devices, {}, &Device::number);
-  std::string text;
-  for (const Device* device : devices) text += (text.empty() ? "" : ", ") + device->to_string();
-  return text;
-}
-
 bool are_on_same_devices(const Array& a, const Array& b) {
   const NamedSharding *of_a = sharding_of(a), *of_b = sharding_of(b);
   if (!of_a && !of_b) return &device_of(a) == &device_of(b);
@@ -165,8 +157,8 @@ CallPlace place_of_call(std::string_view where, std::span<const Array> inputs,
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}: the arrays are committed to different devices: operand {} to {}, "
                             "operand {} to {}. Move one with device_put",
-                            where, &first - inputs.data(), names_of(devices_of(first)),
-                            &other - inputs.data(), names_of(devices_of(other))));
+                            where, &first - inputs.data(), device_names(devices_of(first)),
+                            &other - inputs.data(), device_names(devices_of(other))));
   }
   const NamedSharding* sharding = sharding_of(first);
   if (!sharding) return {&device_of(first), true};

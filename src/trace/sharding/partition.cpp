@@ -173,35 +173,30 @@ DivisionKey division_key(std::string kind, const Mesh& mesh, std::span<const Par
   return {std::move(kind), std::move(numbers)};
 }
 
-std::vector<PartitionSpec> specs_of_results(const Program& program, const Mesh& mesh,
-                                            std::span<const PartitionSpec> inputs) {
-  const Propagation values(program, {{inputs.begin(), inputs.end()}, {}}, mesh, true);
-  return fitting(program, values.specs().results, mesh);
-}
-
 DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
                               std::span<const PartitionSpec> specs) {
   const Program& program = executable.program();
-  if (mesh.devices().size() <= 1) return nullptr;
-  const bool has_calls = (is_any_split(specs) || has_meshes(program)) && holds_calls(program);
-  const MeshEngine* engine = mesh_engine_of(executable.device(), mesh);
-  if (!has_calls && !engine) return nullptr;
+  const bool is_alone = mesh.devices().size() <= 1;
+  const bool has_calls =
+      !is_alone && (is_any_split(specs) || has_meshes(program)) && holds_calls(program);
+  const MeshEngine* engine = is_alone ? nullptr : mesh_engine_of(executable.device(), mesh);
   auto [kind, numbers] = division_key("divided", mesh, specs);
   numbers.push_back(executable.device().number());
   const std::vector<bool>& donated = executable.donated();
   numbers.insert(numbers.end(), donated.begin(), donated.end());
   return program.derived.find_or_make<DividedProgramPtr>(kind, numbers, [&]() -> DividedProgramPtr {
-    auto result = std::make_shared<DividedProgram>();
-    ProgramPtr divided = executable.program_ptr();
     const Propagation values(program, {{specs.begin(), specs.end()}, {}}, mesh, true);
+    auto result = std::make_shared<DividedProgram>();
+    result->results = fitting(program, values.specs().results, mesh);
+    if (!has_calls && !engine) return result;
+    ProgramPtr divided = executable.program_ptr();
     if (has_calls) divided = Partitioner(mesh, result->calls).divide(program, values);
-    if (!engine) {
+    if (engine) {
+      result->layout = MeshLayout{mesh, {specs.begin(), specs.end()}, result->results};
+      result->executable = engine->compile_over(std::move(divided), *result->layout, donated);
+    } else {
       result->executable = compile(std::move(divided), executable.device(), donated);
-      return result;
     }
-    Specs outputs = fitting(program, values.specs().results, mesh);
-    result->layout = MeshLayout{mesh, {specs.begin(), specs.end()}, std::move(outputs)};
-    result->executable = engine->compile_over(std::move(divided), *result->layout, donated);
     return result;
   });
 }
@@ -215,13 +210,13 @@ DividedRun divided_run(const std::shared_ptr<const Executable>& executable,
   for (const auto& input : inputs) {
     specs.push_back(input && input->mesh == mesh ? input->spec : PartitionSpec());
   }
-  Shardings results;
-  for (PartitionSpec& spec : specs_of_results(executable->program(), mesh, specs)) {
-    results.emplace_back(NamedSharding{mesh, std::move(spec)});
-  }
   const DividedProgramPtr divided = partitioned(*executable, mesh, specs);
-  if (!divided) return {executable, {}, std::move(results)};
-  return {divided->executable, divided->calls, std::move(results)};
+  Shardings results;
+  for (const PartitionSpec& spec : divided->results) {
+    results.emplace_back(NamedSharding{mesh, spec});
+  }
+  return {divided->executable ? divided->executable : executable, divided->calls,
+          std::move(results)};
 }
 
 std::string to_text(std::span<const DivisionReport> calls) {

@@ -19,37 +19,35 @@ namespace farcall {
 using DivisionKey = std::pair<std::string, std::vector<int64_t>>;
 DivisionKey division_key(std::string kind, const Mesh& mesh, std::span<const PartitionSpec> specs);
 
-// The program with equations divided among the devices if their primitives have a partition rule:
-// foreign calls and custom_partitioning. An engine for meshes divides all other equations itself.
+// A program on inputs with given specs. Equations are divided among the devices if their primitives
+// have a partition rule: foreign calls and custom_partitioning. An engine for meshes divides all
+// other equations itself.
 struct DividedProgram {
-  std::shared_ptr<const Executable> executable;
+  // The specs of the program's results; empty for those that do not fit.
+  std::vector<PartitionSpec> results = {};
+  std::shared_ptr<const Executable> executable = nullptr;  // null if nothing is divided
   // Set if the executable runs on all devices of the mesh.
-  std::optional<MeshLayout> layout;
+  std::optional<MeshLayout> layout = {};
   // A report on each call that could be divided, in program order.
   std::vector<DivisionReport> calls = {};
 };
 using DividedProgramPtr = std::shared_ptr<const DividedProgram>;
-// Null if nothing is divided.
+// Never null. The program caches the result.
 DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
                               std::span<const PartitionSpec> specs);
-
-// The specs of the results of a program on inputs with these specs; empty for those that do not
-// fit.
-std::vector<PartitionSpec> specs_of_results(const Program& program, const Mesh& mesh,
-                                            std::span<const PartitionSpec> inputs);
 
 // How an executable runs on sharded inputs.
 struct SpreadPlan {
   Mesh mesh;                         // of the first sharded input
   std::vector<PartitionSpec> specs;  // of the inputs over this mesh; empty for other inputs
-  DividedProgramPtr divided;         // null if nothing is divided
+  DividedProgramPtr divided;
   // If the executable of `divided` runs on all devices: where it reads the inputs.
   std::vector<PlacementPtr> inputs;
   // Otherwise, where the results are kept: like the operands that they were computed from
   // elementwise, else replicated.
   std::vector<PlacementPtr> results;
 
-  bool runs_on_mesh() const { return divided && divided->layout; }
+  bool runs_on_mesh() const { return divided->layout.has_value(); }
 };
 using SpreadPlanPtr = std::shared_ptr<const SpreadPlan>;
 // Null if no input is sharded, unless nothing is committed (`is_committed` speaks for the call) and

@@ -49,7 +49,6 @@ size_t hash_of(const Mesh& mesh, std::span<const Array> inputs) {
 
 SpreadPlanPtr make_plan(const Executable& executable, const Mesh& mesh,
                         std::span<const Array> inputs) {
-  const Program& program = executable.program();
   auto plan = std::make_shared<SpreadPlan>();
   plan->mesh = mesh;
   for (const Array& input : inputs) plan->specs.push_back(spec_on(mesh, input));
@@ -61,10 +60,9 @@ SpreadPlanPtr make_plan(const Executable& executable, const Mesh& mesh,
     }
     return plan;
   }
-  std::vector<PartitionSpec> results = specs_of_results(program, mesh, plan->specs);
-  const std::vector<ShapeDtype> types = program.output_types();
+  const std::vector<ShapeDtype> types = executable.program().output_types();
   for (size_t i = 0; i < types.size(); ++i) {
-    plan->results.push_back(make_placement(types[i], {mesh, std::move(results[i])}));
+    plan->results.push_back(make_placement(types[i], {mesh, plan->divided->results[i]}));
   }
   return plan;
 }

@@ -178,6 +178,17 @@ TEST(Jit, CompilesForTheShardingsOfItsArguments) {
   const Device& last = *default_engine().devices()[3];
   const auto on_last = plain.lower(device_put(rows(), last)).compile();
   EXPECT_EQ(&device_of(on_last(rows())), &last);
+  // Arguments with a requested sharding may be anywhere.
+  const auto moved = jit(add, {.in_shardings = {by_rows}});
+  EXPECT_EQ(moved.lower(device_put(rows(), last), rows()).compile().input_shardings(),
+            (Shardings{by_rows, by_rows}));
+  EXPECT_NE(
+      message_of([&] {
+        jit(add, {.name = "add"}).lower(device_put(rows(), by_rows), device_put(rows(), last));
+      })
+          .find("jit(add): lower: the arguments are on different devices: argument 0 on cpu:0, "
+                "cpu:1, cpu:2, cpu:3, argument 1 on cpu:3"),
+      std::string::npos);
 }
 
 TEST(Jit, PlacesArgumentsAndResults) {
