@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include <farcall/core/error.h>
 #include <farcall/primitives/elementwise.h>
 #include <farcall/primitives/indexing.h>
 #include <farcall/primitives/structural.h>
@@ -15,6 +16,12 @@
 
 namespace farcall {
 namespace {
+
+const Primitive* primitive_named(std::string_view name) {
+  const Primitive* found = find_primitive(name);
+  FARCALL_ASSERT(found);
+  return found;
+}
 
 Simpler value(Atom atom) { return {.value = atom, .equation = {}}; }
 
@@ -117,9 +124,11 @@ bool arithmetic_keeps(const Simplifier& program, Atom x) {
   const DType dtype = program.type_of(x).dtype();
   if (is_integer(dtype)) return true;
   if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return false;
-  constexpr std::array<std::string_view, 5> kArithmetic = {"add", "sub", "mul", "div", "sqrt"};
+  static const std::array arithmetic = {primitive_named("add"), primitive_named("sub"),
+                                        primitive_named("mul"), primitive_named("div"),
+                                        primitive_named("sqrt")};
   const Equation* made = program.definition(x);
-  return made && std::ranges::find(kArithmetic, made->primitive->name) != kArithmetic.end();
+  return made && std::ranges::find(arithmetic, made->primitive) != arithmetic.end();
 }
 
 // The operand, if the other one equals `neutral`, including the sign of a zero.
@@ -200,9 +209,7 @@ constexpr NamedRule kRules[] = {
 SimplifyRule find_simplify_rule(const Primitive& primitive) {
   static const auto* const rules = [] {
     auto* made = new std::unordered_map<const Primitive*, SimplifyRule>;
-    for (const NamedRule& row : kRules) {
-      if (const Primitive* found = find_primitive(row.name)) made->emplace(found, row.rule);
-    }
+    for (const NamedRule& row : kRules) made->emplace(primitive_named(row.name), row.rule);
     return made;
   }();
   const auto it = rules->find(&primitive);

@@ -212,7 +212,7 @@ class PjrtExecutable final : public Executable {
     }
     const CallbackParams* params = try_callback(equation.params.get());
     if (!params) return std::nullopt;
-    if (equation.primitive->name != "buffer_callback") {
+    if (equation.primitive->name != kBufferCallbackName) {
       if (client.has_relays()) return std::nullopt;
       throw Error(
           ErrorCode::kUnimplemented,

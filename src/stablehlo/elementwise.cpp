@@ -12,6 +12,7 @@ namespace {
 
 struct Name {
   std::string_view primitive, operation;
+  bool is_inexact = false;
 };
 constexpr Name kNames[] = {
     {"neg", "stablehlo.negate"},
@@ -47,7 +48,7 @@ constexpr Name kNames[] = {
     {"erfc", "chlo.erfc"},
     {"erf_inv", "chlo.erf_inv"},
     {"lgamma", "chlo.lgamma"},
-    {"digamma", "chlo.digamma"},
+    {"digamma", "chlo.digamma", true},
     {"bessel_i1e", "chlo.bessel_i1e"},
     {"add", "stablehlo.add"},
     {"sub", "stablehlo.subtract"},
@@ -62,8 +63,8 @@ constexpr Name kNames[] = {
     {"shift_right_logical", "stablehlo.shift_right_logical"},
     {"shift_right_arithmetic", "stablehlo.shift_right_arithmetic"},
     {"complex", "stablehlo.complex"},
-    {"zeta", "chlo.zeta"},
-    {"polygamma", "chlo.polygamma"},
+    {"zeta", "chlo.zeta", true},
+    {"polygamma", "chlo.polygamma", true},
     {"nextafter", "chlo.next_after"},
 };
 constexpr Name kComparisons[] = {{"eq", "EQ"}, {"ne", "NE"}, {"lt", "LT"},
@@ -220,9 +221,11 @@ Values select_n(Emitter& e, const Call& call) {
 
 void add_elementwise(Rules& rules) {
   for (const Name& row : kNames) {
-    rules[row.primitive] = [row](Emitter& e, const Call& call) {
+    Rule& rule = rules[row.primitive];
+    rule = [row](Emitter& e, const Call& call) {
       return Values{e.op(row.operation, broadcast_all(e, call), call.result())};
     };
+    rule.is_inexact = row.is_inexact;
   }
   for (const Name& row : kComparisons) {
     rules[row.primitive] = [row](Emitter& e, const Call& call) {

@@ -55,12 +55,6 @@ Value from_bytes(Emitter& emitter, const Value& value, ShapeDtype type) {
           equation.primitive->name));
 }
 
-// Operations that XLA computes with low accuracy, or with other values at poles and negative
-// numbers.
-bool is_inexact(std::string_view primitive) {
-  return primitive == "zeta" || primitive == "polygamma" || primitive == "digamma";
-}
-
 }  // namespace
 
 bool is_ordered(const Program& program) { return has_effect(program.effects()); }
@@ -78,6 +72,7 @@ const Rules& all_rules() {
     add_control_flow(all);
     add_collectives(all);
     add_meshes(all);
+    for (const auto& [primitive, rule] : all) FARCALL_ASSERT(find_primitive(primitive));
     return all;
   }();
   return rules;
@@ -160,10 +155,9 @@ Values Emitter::equation(const Program& program, const Equation& equation,
     }
   }
   const auto rule = all_rules().find(equation.primitive->name);
-  const bool is_relayed =
-      options_.relay && options_.relays_inexact && is_inexact(equation.primitive->name);
-  if (rule != all_rules().end() && !is_relayed) {
-    Values values = rule->second(*this, call);
+  const bool relays_inexact = options_.relay && options_.relays_inexact;
+  if (rule != all_rules().end() && !(relays_inexact && rule->second.is_inexact)) {
+    Values values = rule->second.emit(*this, call);
     if (!values.empty() || call.results.empty()) return values;
   }
   if (map && !map->devices.empty()) {

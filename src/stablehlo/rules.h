@@ -1,6 +1,7 @@
 // The table of lowerings: one function per primitive that StableHLO can express.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -26,9 +27,20 @@ struct Call {
   DType dtype() const { return results[0].dtype(); }
 };
 
-// Returns the results. If the rule does not apply to these types or parameters, returns none: the
-// equation is treated as one without a rule.
-using Rule = std::function<Values(Emitter&, const Call&)>;
+// How a primitive is expressed.
+struct Rule {
+  // Returns the results. If the rule does not apply to these types or parameters, returns none: the
+  // equation is treated as one without a rule.
+  using Emit = std::function<Values(Emitter&, const Call&)>;
+
+  Rule() = default;
+  template <std::convertible_to<Emit> F>
+  Rule(F function) : emit(std::move(function)) {}
+
+  Emit emit;
+  // XLA computes it with low accuracy, or with other values at poles and negative numbers.
+  bool is_inexact = false;
+};
 using Rules = std::unordered_map<std::string_view, Rule>;
 
 const Rules& all_rules();

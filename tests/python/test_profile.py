@@ -272,6 +272,13 @@ def test_other_elements():
     )
 
 
+def test_only_reductions_are_called_reductions():
+    x = np.ones((4, 16, 8), np.float32)
+    why = "a cluster reduces along the first or the last dimensions only"
+    assert reasons(lambda x: fnp.exp(x).sum(axis=1), x) == [("reduce_sum", "exp", why)]
+    assert reasons(lambda x: lax.reduce_window(fnp.exp(x), 0.0, lax.add, (1, 2, 1)), x) == []
+
+
 def test_loops_are_reported_too():
     def f(x):
         return lax.fori_loop(0, 3, lambda i, c: scale(fnp.sin(c) * 2) + c * 1.5, x)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -21,6 +22,9 @@ inline void from_value(const Value& value, CallbackPtr& out) {
   from_value(value, text);
   out = find_callback(text);
 }
+
+// The name of the callback whose function gets the memory of the device.
+inline constexpr std::string_view kBufferCallbackName = "buffer_callback";
 
 struct CallbackParams {
   CallbackPtr callback;

@@ -41,7 +41,7 @@ using RunProgram =
     std::function<std::vector<Array>(const Program& program, std::span<const Array> inputs)>;
 using StepRule = void (*)(const Params* params, std::span<const Array> operands,
                           const RunProgram& run);
-// Registers the rule for the primitive of this name; called when the library is loaded.
-FARCALL_API void set_step_rule(std::string_view primitive, StepRule rule);
+// Registers the rule for a kind of primitive; called when the library is loaded.
+FARCALL_API void set_step_rule(PrimitiveKind kind, StepRule rule);
 
 }  // namespace farcall

@@ -182,7 +182,7 @@ bool is_cheap_join(const Program& program, const Equation& equation, int64_t dim
 // The role of an equation that reduces its last or its first dimensions; kNone for others.
 Role role_of_reduction(const Program& program, const Equation& equation) {
   const auto* params = try_params<ReduceParams>(equation.params.get());
-  if (!params || !equation.primitive->name.starts_with("reduce_")) return Role::kNone;
+  if (!params) return Role::kNone;
   const ShapeDtype type = program.type_of(equation.inputs[0]);
   std::vector<bool> goes;  // whether reduced, for each dimension with more than one element
   for (int64_t i = 0; i < static_cast<int64_t>(type.rank()); ++i) {

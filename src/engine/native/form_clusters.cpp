@@ -11,6 +11,7 @@
 #include <farcall/core/error.h>
 #include <farcall/core/interrupt.h>
 #include <farcall/primitives/cluster.h>
+#include <farcall/primitives/reduce.h>
 #include <farcall/program/walk.h>
 
 #include "engine/native/cluster_domain.h"
@@ -226,7 +227,7 @@ class Former {
     const Group& other = groups_[group];
     const Equation& equation = program_.equations[index];
     if (role == Role::kNone) {
-      if (equation.primitive->name.starts_with("reduce_")) {
+      if (try_params<ReduceParams>(equation.params.get())) {
         return "a cluster reduces along the first or the last dimensions only";
       }
       return find_elementwise(equation.primitive->name)

@@ -56,9 +56,9 @@ void run_cond(const Params* params, Arrays operands, const RunProgram& run) {
 }
 
 const bool kRegistered = [] {
-  set_step_rule("scan", run_scan);
-  set_step_rule("while", run_while);
-  set_step_rule("cond", run_cond);
+  set_step_rule(PrimitiveKind::kScan, run_scan);
+  set_step_rule(PrimitiveKind::kWhile, run_while);
+  set_step_rule(PrimitiveKind::kCond, run_cond);
   return true;
 }();
 

@@ -17,8 +17,8 @@
 namespace farcall {
 namespace {
 
-std::vector<std::pair<std::string_view, StepRule>>& step_rules() {
-  static auto* rules = new std::vector<std::pair<std::string_view, StepRule>>;
+std::vector<std::pair<PrimitiveKind, StepRule>>& step_rules() {
+  static auto* rules = new std::vector<std::pair<PrimitiveKind, StepRule>>;
   return *rules;
 }
 
@@ -140,8 +140,8 @@ class Search {
       run(*body, operands);
       return;
     }
-    for (const auto& [primitive, rule] : step_rules()) {
-      if (primitive == equation.primitive->name) rule(equation.params.get(), operands, run);
+    for (const auto& [kind, rule] : step_rules()) {
+      if (kind == equation.primitive->kind) rule(equation.params.get(), operands, run);
     }
   }
 
@@ -160,9 +160,7 @@ void FloatingPointError::raise_with(std::string message) const {
   throw FloatingPointError(std::move(message));
 }
 
-void set_step_rule(std::string_view primitive, StepRule rule) {
-  step_rules().emplace_back(primitive, rule);
-}
+void set_step_rule(PrimitiveKind kind, StepRule rule) { step_rules().emplace_back(kind, rule); }
 
 void check_results(std::string_view operation, std::span<const Array> results) {
   const Checks checks;

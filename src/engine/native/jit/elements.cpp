@@ -4,10 +4,11 @@
 #include <bit>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include <farcall/core/layout.h>
+#include <farcall/core/error.h>
 #include <farcall/primitives/reduce.h>
 #include <farcall/primitives/structural.h>
 
@@ -17,10 +18,6 @@
 
 namespace farcall::native::jit {
 namespace {
-
-std::vector<int64_t> dense_strides(ShapeDtype type) {
-  return strides_of(type.shape(), row_major(type.rank()));
-}
 
 // Calls visit(position) for each index of the shape in row-major order. position is `offset` plus
 // the sum of the indices times the strides.
@@ -35,7 +32,7 @@ void for_each_position(std::span<const int64_t> shape, std::span<const int64_t> 
 
 Value concatenated(ShapeDtype type, int64_t dimension, std::span<const Value> inputs) {
   Value result{type, std::vector<Arg>(static_cast<size_t>(type.size()))};
-  const auto strides = dense_strides(type);
+  const auto strides = dense_strides(type.shape());
   const auto along = static_cast<size_t>(dimension);
   int64_t start = 0;
   for (const Value& input : inputs) {
@@ -67,25 +64,30 @@ Value counted(ShapeDtype type, int64_t dimension) {
 
 // ---- reductions
 
-struct Reduction {
-  std::string_view name;
-  bool is_sum, is_product, is_max, is_min, is_and;
-};
-constexpr Reduction kReductions[] = {
-    {"reduce_sum", true, false, false, false, false},
-    {"reduce_prod", false, true, false, false, false},
-    {"reduce_max", false, false, true, false, false},
-    {"reduce_min", false, false, false, true, false},
-    {"reduce_and", false, false, false, false, true},
-    {"reduce_or", false, false, false, false, false},
-};
+enum class Reduction : uint8_t { kSum, kProduct, kMax, kMin, kAnd, kOr };
+
+Reduction reduction_of(std::string_view primitive) {
+  static constexpr std::pair<std::string_view, Reduction> kReductions[] = {
+      {"reduce_sum", Reduction::kSum}, {"reduce_prod", Reduction::kProduct},
+      {"reduce_max", Reduction::kMax}, {"reduce_min", Reduction::kMin},
+      {"reduce_and", Reduction::kAnd}, {"reduce_or", Reduction::kOr}};
+  const auto* found =
+      std::ranges::find(kReductions, primitive, &std::pair<std::string_view, Reduction>::first);
+  FARCALL_ASSERT(found != std::end(kReductions));
+  return found->second;
+}
+
+bool is_ordered(Reduction how, DType dtype) {
+  return is_floating(dtype) && (how == Reduction::kSum || how == Reduction::kProduct);
+}
 
 // A sum or product of floats, computed like the kernel (kernels/accumulate.h): sequentially in
 // double, and finally combined with the identity once more.
-Arg reduce_floats(Builder& b, const Reduction& how, DType dtype, std::span<const Arg> elements) {
+Arg reduce_floats(Builder& b, Reduction how, DType dtype, std::span<const Arg> elements) {
   const RegType wide = vector(8, 1), own = vector(static_cast<int>(byte_width(dtype)), 1);
-  const Op op = how.is_sum ? Op::kFloatAdd : Op::kFloatMul;
-  const Arg identity = Arg::constant(std::bit_cast<uint64_t>(how.is_sum ? 0.0 : 1.0));
+  const bool is_sum = how == Reduction::kSum;
+  const Op op = is_sum ? Op::kFloatAdd : Op::kFloatMul;
+  const Arg identity = Arg::constant(std::bit_cast<uint64_t>(is_sum ? 0.0 : 1.0));
   Arg result = identity;
   for (Arg element : elements) {
     if (own.width == 4) {
@@ -98,24 +100,27 @@ Arg reduce_floats(Builder& b, const Reduction& how, DType dtype, std::span<const
   return b.add({.op = Op::kFloatOfFloat, .type = own, .source = wide, .args = {result}});
 }
 
-Arg reduce(Builder& b, const Reduction& how, DType dtype, std::span<const Arg> elements) {
+Arg reduce(Builder& b, Reduction how, DType dtype, std::span<const Arg> elements) {
+  if (is_ordered(how, dtype)) return reduce_floats(b, how, dtype, elements);
   const RegType type = reg_type(dtype, 1, 4);
   const bool is_bool = dtype == DType::kBool;
-  if (is_floating(dtype) && (how.is_sum || how.is_product)) {
-    return reduce_floats(b, how, dtype, elements);
-  }
-  Arg result = elements[0];
-  for (const Arg& element : elements.subspan(1)) {
-    if (how.is_max || how.is_min) {
-      result = extreme(b, dtype, type, how.is_max, result, element);
-      continue;
+  const auto combine = [&](Arg x, Arg y) {
+    switch (how) {
+      case Reduction::kMax:
+      case Reduction::kMin:
+        return extreme(b, dtype, type, how == Reduction::kMax, x, y);
+      case Reduction::kSum:
+        return b.add(is_bool ? Op::kOr : Op::kAdd, type, {x, y});
+      case Reduction::kProduct:
+        return b.add(is_bool ? Op::kAnd : Op::kMul, type, {x, y});
+      case Reduction::kAnd:
+        return b.add(Op::kAnd, type, {x, y});
+      default:
+        return b.add(Op::kOr, type, {x, y});
     }
-    const Op op = how.is_sum       ? (is_bool ? Op::kOr : Op::kAdd)
-                  : how.is_product ? (is_bool ? Op::kAnd : Op::kMul)
-                  : how.is_and     ? Op::kAnd
-                                   : Op::kOr;
-    result = b.add(op, type, {result, element});
-  }
+  };
+  Arg result = elements[0];
+  for (const Arg& element : elements.subspan(1)) result = combine(result, element);
   return result;
 }
 
@@ -132,14 +137,14 @@ bool is_one_run(ShapeDtype type, std::span<const int64_t> axes) {
   return seen;
 }
 
-Value reduced(Builder& b, const Reduction& how, ShapeDtype type, const Value& operand,
+Value reduced(Builder& b, std::string_view primitive, ShapeDtype type, const Value& operand,
               std::span<const int64_t> axes) {
   const DType dtype = type.dtype();
-  const bool is_ordered = is_floating(dtype) && (how.is_sum || how.is_product);
-  if (is_ordered && !is_one_run(operand.type, axes)) {
-    throw Refusal{fmt::format("{} of floats along other dimensions than the last", how.name)};
+  const Reduction how = reduction_of(primitive);
+  if (is_ordered(how, dtype) && !is_one_run(operand.type, axes)) {
+    throw Refusal{fmt::format("{} of floats along other dimensions than the last", primitive)};
   }
-  const auto dense = dense_strides(operand.type);
+  const auto dense = dense_strides(operand.type.shape());
   std::vector<int64_t> kept_shape, kept_strides, shape, strides;
   for (size_t i = 0; i < operand.type.rank(); ++i) {
     const bool is_reduced = std::ranges::find(axes, static_cast<int64_t>(i)) != axes.end();
@@ -164,14 +169,13 @@ std::optional<Value> combined_elements(Builder& builder, const Program& program,
   const std::string_view name = equation.primitive->name;
   const Params* params = equation.params.get();
   const ShapeDtype type = program.variable_types[equation.outputs[0]];
-  if (name == "reshape") return inputs[0];
-  if (name == "concatenate") {
-    return concatenated(type, params_as<ConcatenateParams>(params).dimension, inputs);
+  if (equation.primitive->kind == PrimitiveKind::kView) return inputs[0];
+  if (const auto* p = try_params<ConcatenateParams>(params)) {
+    return concatenated(type, p->dimension, inputs);
   }
-  if (name == "iota") return counted(type, params_as<IotaParams>(params).dimension);
-  for (const Reduction& how : kReductions) {
-    if (how.name != name) continue;
-    return reduced(builder, how, type, inputs[0], params_as<ReduceParams>(params).axes);
+  if (const auto* p = try_params<IotaParams>(params)) return counted(type, p->dimension);
+  if (const auto* p = try_params<ReduceParams>(params)) {
+    return reduced(builder, name, type, inputs[0], p->axes);
   }
   if (inputs.size() != 1) return std::nullopt;
   const auto source = element_source(name, inputs[0].type, type, params);
@@ -221,7 +225,7 @@ bool keeps_order(const Program& program, const Equation& equation) {
   const auto source =
       element_source(equation.primitive->name, operand, type, equation.params.get());
   if (!source || operand.size() != type.size() || source->offset != 0) return false;
-  const auto dense = dense_strides(type);
+  const auto dense = dense_strides(type.shape());
   for (size_t i = 0; i < type.rank(); ++i) {
     if (type.shape()[i] > 1 && source->strides[i] != dense[i]) return false;
   }

@@ -5,12 +5,15 @@
 #include <cstring>
 #include <limits>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <farcall/core/error.h>
 #include <farcall/primitives/elementwise.h>
+#include <farcall/program/primitive.h>
 
 #include "engine/native/jit/encode.h"
 #include "engine/native/jit/vector_functions.h"
@@ -30,7 +33,7 @@ class Elementwise {
       : b_(builder),
         operation_(operation),
         args_(args),
-        name_(operation.name),
+        translation_(find_translation(operation.name)),
         dtype_(operation.dtype),
         result_(operation.result),
         lanes_(lanes),
@@ -38,25 +41,38 @@ class Elementwise {
         type_(reg_type(dtype_, lanes, mask_width)) {}
 
   Arg run() {
-    if (const Cond* cond = comparison()) return compare(*cond);
-    if (name_ == "select_n") return select();
-    if (name_ == "convert_element_type") return convert(args_[0], dtype_, result_);
-    if (name_ == "bitcast_convert_type") return bitcast();
-    if (name_ == "copy" || name_ == "stop_gradient" || name_ == "name" || name_ == "reshape") {
-      return args_[0];
-    }
-    if (dtype_ == DType::kBool) return bools();
-    return is_floating(dtype_) ? floats() : type_.bank == Bank::kGeneral ? integers() : lanes();
+    if (translation_.any) return (this->*translation_.any)();
+    if (const Translate translate = of_registers()) return (this->*translate)();
+    if (!is_floating(dtype_)) refuse();
+    if (!translation_.vector) return call();
+    return write_vector(b_, translation_.vector, type_, args_, [this] { return call_loop(); });
   }
 
  private:
+  using Translate = Arg (Elementwise::*)();
+  // How a primitive is translated on registers of each form; null if it is not. `any`: on all.
+  // `vector`: a function of floats, written with the operations of vectors.
+  struct Translation {
+    Translate any = nullptr, bools = nullptr, floats = nullptr, integers = nullptr, lanes = nullptr;
+    VectorFunction vector = nullptr;
+  };
+  using Translations = std::unordered_map<std::string_view, Translation>;
+  static Translations all_translations();
+  static const Translation& find_translation(std::string_view primitive);
+
+  Translate of_registers() const {
+    if (dtype_ == DType::kBool) return translation_.bools;
+    if (is_floating(dtype_)) return translation_.floats;
+    return type_.bank == Bank::kGeneral ? translation_.integers : translation_.lanes;
+  }
+
   Arg x() const { return args_[0]; }
   Arg y() const { return args_[1]; }
   Arg add(Op op, std::initializer_list<Arg> args, int64_t imm = 0) {
     return b_.add(op, type_, args, imm);
   }
   [[noreturn]] void refuse() const {
-    throw Refusal{fmt::format("{} of {}{}", name_, dtype_info(dtype_).short_name,
+    throw Refusal{fmt::format("{} of {}{}", operation_.name, dtype_info(dtype_).short_name,
                               lanes_ > 1 ? ", several at a time," : "")};
   }
 
@@ -79,16 +95,6 @@ class Elementwise {
 
   // ---- comparisons and choices
 
-  const Cond* comparison() const {
-    static constexpr std::pair<std::string_view, Cond> kNames[] = {
-        {"eq", Cond::kEq}, {"ne", Cond::kNe}, {"lt", Cond::kLt},
-        {"le", Cond::kLe}, {"gt", Cond::kGt}, {"ge", Cond::kGe}};
-    for (const auto& [name, cond] : kNames) {
-      if (name == name_) return &cond;
-    }
-    return nullptr;
-  }
-
   static Cond without_sign(Cond cond) {
     switch (cond) {
       case Cond::kLt:
@@ -107,6 +113,10 @@ class Elementwise {
   // Converts a mask of one lane to a bool.
   Arg truth(Arg mask) { return lanes_ > 1 ? mask : b_.bool_of_mask(type_.width, mask); }
 
+  template <Cond cond>
+  Arg compared() {
+    return compare(cond);
+  }
   Arg compare(Cond cond) {
     if (is_floating(dtype_)) return truth(b_.float_compare(cond, type_, x(), y()));
     if (type_.bank == Bank::kGeneral) {
@@ -119,17 +129,17 @@ class Elementwise {
       if (cond == Cond::kEq) return negated(differs);
       refuse();
     }
-    const auto compared = [this](Op op, Arg a, Arg b) { return b_.lane_compare(op, type_, a, b); };
+    const auto lanes = [this](Op op, Arg a, Arg b) { return b_.lane_compare(op, type_, a, b); };
     switch (cond) {
       case Cond::kEq:
-        return compared(Op::kLaneEqual, x(), y());
+        return lanes(Op::kLaneEqual, x(), y());
       case Cond::kNe:
-        return negated(compared(Op::kLaneEqual, x(), y()));
+        return negated(lanes(Op::kLaneEqual, x(), y()));
       default:
         break;
     }
     const bool is_in_order = cond == Cond::kGt || cond == Cond::kLe;
-    const Arg greater = compared(greater_op(), is_in_order ? x() : y(), is_in_order ? y() : x());
+    const Arg greater = lanes(greater_op(), is_in_order ? x() : y(), is_in_order ? y() : x());
     return cond == Cond::kGt || cond == Cond::kLt ? greater : negated(greater);
   }
 
@@ -140,55 +150,38 @@ class Elementwise {
                       : b_.select(type, args_[0], args_[1], args_[2]);
   }
 
+  template <Op of_masks, Op of_bools>
   Arg bools() {
-    if (name_ == "not") {
-      return add(Op::kMaskNot, {x()}, Op::kXor, {x(), Arg::constant(1)});
-    }
-    if (name_ == "and" || name_ == "mul" || name_ == "min") {
-      return add(Op::kMaskAnd, {x(), y()}, Op::kAnd, {x(), y()});
-    }
-    if (name_ == "or" || name_ == "add" || name_ == "max") {
-      return add(Op::kMaskOr, {x(), y()}, Op::kOr, {x(), y()});
-    }
-    if (name_ == "xor") return add(Op::kMaskXor, {x(), y()}, Op::kXor, {x(), y()});
-    refuse();
+    return add(of_masks, {x(), y()}, of_bools, {x(), y()});
   }
+  Arg not_bool() { return add(Op::kMaskNot, {x()}, Op::kXor, {x(), Arg::constant(1)}); }
   // Adds one operation on masks for several lanes, and another one on bools for one lane.
   Arg add(Op of_masks, std::initializer_list<Arg> masks, Op of_bools,
           std::initializer_list<Arg> bools) {
     return lanes_ > 1 ? b_.add(of_masks, type_, masks) : b_.add(of_bools, type_, bools);
   }
 
+  // ---- numbers
+
+  template <Op op>
+  Arg apply() {
+    return args_.size() == 1 ? add(op, {x()}) : add(op, {x(), y()});
+  }
+  template <bool is_max>
+  Arg extreme_of() {
+    return extreme(b_, dtype_, type_, is_max, x(), y());
+  }
+  Arg clamp() {
+    return extreme(b_, dtype_, type_, false, extreme(b_, dtype_, type_, true, x(), y()), args_[2]);
+  }
+  Arg unchanged() { return x(); }
+
   // ---- floats
 
-  Arg floats() {
-    static constexpr std::pair<std::string_view, Op> kOperations[] = {{"add", Op::kFloatAdd},
-                                                                      {"sub", Op::kFloatSub},
-                                                                      {"mul", Op::kFloatMul},
-                                                                      {"div", Op::kFloatDiv},
-                                                                      {"sqrt", Op::kFloatSqrt}};
-    for (const auto& [name, op] : kOperations) {
-      if (name == name_) {
-        return args_.size() == 1 ? add(op, {x()}) : add(op, {x(), y()});
-      }
-    }
-    static constexpr std::pair<std::string_view, Arg (Elementwise::*)()> kOthers[] = {
-        {"neg", &Elementwise::negative},  {"abs", &Elementwise::magnitude},
-        {"square", &Elementwise::square}, {"sign", &Elementwise::sign},
-        {"round", &Elementwise::rounded}, {"is_finite", &Elementwise::is_finite},
-        {"clamp", &Elementwise::clamp},   {"integer_pow", &Elementwise::integer_pow},
-        {"rsqrt", &Elementwise::rsqrt}};
-    for (const auto& [name, function] : kOthers) {
-      if (name == name_) return (this->*function)();
-    }
-    if (name_ == "floor") return add(Op::kFloatRound, {x()}, 1);
-    if (name_ == "ceil") return add(Op::kFloatRound, {x()}, 2);
-    if (name_ == "max" || name_ == "min")
-      return extreme(b_, dtype_, type_, name_ == "max", x(), y());
-    const auto value = vector_function(b_, name_, type_, args_, [this] { return call_loop(); });
-    return value ? *value : call();
+  template <int64_t mode>
+  Arg round_toward() {
+    return add(Op::kFloatRound, {x()}, mode);
   }
-
   Arg negative() { return add(Op::kBitXor, {x(), sign_bit()}); }
   Arg magnitude() { return abs(x()); }
   Arg abs(Arg value) { return add(Op::kBitAnd, {value, Arg::constant(sign_bit().bits - 1)}); }
@@ -200,9 +193,6 @@ class Elementwise {
     return b_.blend(type_, above, b_.blend(type_, below, x(), number(-1)), number(1));
   }
   Arg is_finite() { return truth(b_.float_compare(Cond::kLe, type_, abs(x()), number(largest()))); }
-  Arg clamp() {
-    return extreme(b_, dtype_, type_, false, extreme(b_, dtype_, type_, true, x(), y()), args_[2]);
-  }
   // Rounds half away from zero: the integer part, plus one if the rest is at least a half.
   Arg rounded() {
     if (params_as<RoundParams>(operation_.params).rounding_method == 1) {
@@ -260,41 +250,20 @@ class Elementwise {
 
   // ---- integers
 
-  Arg integers() {
-    const bool is_signed = has_sign(dtype_);
-    const std::pair<std::string_view, Op> operations[] = {
-        {"add", Op::kAdd},
-        {"sub", Op::kSub},
-        {"mul", Op::kMul},
-        {"and", Op::kAnd},
-        {"or", Op::kOr},
-        {"xor", Op::kXor},
-        {"not", Op::kNot},
-        {"neg", Op::kNeg},
-        {"div", is_signed ? Op::kDiv : Op::kUnsignedDiv},
-        {"rem", is_signed ? Op::kRem : Op::kUnsignedRem},
-        {"shift_left", Op::kShiftLeft},
-        {"shift_right_logical", Op::kShiftRight},
-        {"shift_right_arithmetic", Op::kShiftRightSigned},
-        {"population_count", Op::kPopulationCount},
-        {"clz", Op::kCountLeadingZeros}};
-    for (const auto& [name, op] : operations) {
-      if (name == name_) return args_.size() == 1 ? add(op, {x()}) : add(op, {x(), y()});
-    }
-    if (name_ == "abs") return is_signed ? add(Op::kAbs, {x()}) : x();
-    if (name_ == "sign") {
-      return is_signed ? add(Op::kSign, {x()})
-                       : extreme(b_, dtype_, type_, false, x(), Arg::constant(1));
-    }
-    if (name_ == "square") return add(Op::kMul, {x(), x()});
-    if (name_ == "max" || name_ == "min")
-      return extreme(b_, dtype_, type_, name_ == "max", x(), y());
-    if (name_ == "clamp") return clamp();
-    if (name_ == "integer_pow") {
-      const int64_t exponent = params_as<IntegerPowParams>(operation_.params).y;
-      if (exponent >= 0) return integer_power(static_cast<uint64_t>(exponent));
-    }
-    refuse();
+  template <Op of_signed, Op of_unsigned>
+  Arg apply_by_sign() {
+    return add(has_sign(dtype_) ? of_signed : of_unsigned, {x(), y()});
+  }
+  Arg integer_abs() { return has_sign(dtype_) ? add(Op::kAbs, {x()}) : x(); }
+  Arg integer_sign() {
+    return has_sign(dtype_) ? add(Op::kSign, {x()})
+                            : extreme(b_, dtype_, type_, false, x(), Arg::constant(1));
+  }
+  Arg integer_square() { return add(Op::kMul, {x(), x()}); }
+  Arg power_of_integer() {
+    const int64_t exponent = params_as<IntegerPowParams>(operation_.params).y;
+    if (exponent < 0) refuse();
+    return integer_power(static_cast<uint64_t>(exponent));
   }
 
   Arg integer_power(uint64_t exponent) {
@@ -311,33 +280,24 @@ class Elementwise {
     return has_sign(dtype_) ? Op::kLaneGreater : Op::kLaneAbove;
   }
 
-  // Operations on several integers in one register.
-  Arg lanes() {
-    static constexpr std::pair<std::string_view, Op> kOperations[] = {{"add", Op::kLaneAdd},
-                                                                      {"sub", Op::kLaneSub},
-                                                                      {"and", Op::kBitAnd},
-                                                                      {"or", Op::kBitOr},
-                                                                      {"xor", Op::kBitXor}};
-    for (const auto& [name, op] : kOperations) {
-      if (name == name_) return add(op, {x(), y()});
-    }
-    if (name_ == "not") return add(Op::kBitXor, {x(), all_bits()});
-    if (name_ == "neg") return add(Op::kLaneSub, {Arg::constant(0), x()});
-    const bool can_multiply = type_.width == 4 || processor().has_masks;
-    if (name_ == "mul" && can_multiply) return add(Op::kLaneMul, {x(), y()});
-    if (name_ == "square" && can_multiply) return add(Op::kLaneMul, {x(), x()});
-    if (name_ == "max" || name_ == "min") {
-      const Arg greater = b_.lane_compare(greater_op(), type_, x(), y());
-      return name_ == "max" ? b_.blend(type_, greater, y(), x())
-                            : b_.blend(type_, greater, x(), y());
-    }
-    const bool is_left = name_ == "shift_left";
-    if ((is_left || name_ == "shift_right_logical") && y().is_const()) {
-      if (y().bits >= static_cast<uint64_t>(8 * type_.width)) return Arg::constant(0);
-      return add(is_left ? Op::kLaneShiftLeft : Op::kLaneShiftRight, {x()},
-                 static_cast<int64_t>(y().bits));
-    }
-    refuse();
+  // ---- several integers in one register
+
+  Arg not_lanes() { return add(Op::kBitXor, {x(), all_bits()}); }
+  Arg negative_lanes() { return add(Op::kLaneSub, {Arg::constant(0), x()}); }
+  Arg product_of_lanes() {
+    if (type_.width != 4 && !processor().has_masks) refuse();
+    return add(Op::kLaneMul, {x(), args_.back()});
+  }
+  template <bool is_max>
+  Arg extreme_of_lanes() {
+    const Arg greater = b_.lane_compare(greater_op(), type_, x(), y());
+    return is_max ? b_.blend(type_, greater, y(), x()) : b_.blend(type_, greater, x(), y());
+  }
+  template <Op op>
+  Arg shifted_lanes() {
+    if (!y().is_const()) refuse();
+    if (y().bits >= static_cast<uint64_t>(8 * type_.width)) return Arg::constant(0);
+    return add(op, {x()}, static_cast<int64_t>(y().bits));
   }
 
   // ---- conversions
@@ -349,6 +309,7 @@ class Elementwise {
     return b_.add(to.bank == Bank::kVector ? Op::kBitsToVector : Op::kBitsToGeneral, to, {x()});
   }
 
+  Arg converted() { return convert(x(), dtype_, result_); }
   Arg convert(Arg value, DType from, DType to) {
     if (from == to) return value;
     const RegType source = reg_type(from, lanes_, mask_width_);
@@ -398,11 +359,102 @@ class Elementwise {
   Builder& b_;
   const Operation& operation_;
   const std::span<const Arg> args_;
-  const std::string_view name_;
+  const Translation& translation_;
   const DType dtype_, result_;
   const int lanes_, mask_width_;
   const RegType type_;
 };
+
+Elementwise::Translations Elementwise::all_translations() {
+  using E = Elementwise;
+  Translations all{
+      {"eq", {.any = &E::compared<Cond::kEq>}},
+      {"ne", {.any = &E::compared<Cond::kNe>}},
+      {"lt", {.any = &E::compared<Cond::kLt>}},
+      {"le", {.any = &E::compared<Cond::kLe>}},
+      {"gt", {.any = &E::compared<Cond::kGt>}},
+      {"ge", {.any = &E::compared<Cond::kGe>}},
+      {"select_n", {.any = &E::select}},
+      {"convert_element_type", {.any = &E::converted}},
+      {"bitcast_convert_type", {.any = &E::bitcast}},
+      {"copy", {.any = &E::unchanged}},
+      {"stop_gradient", {.any = &E::unchanged}},
+      {"name", {.any = &E::unchanged}},
+      {"reshape", {.any = &E::unchanged}},
+      {"add",
+       {.bools = &E::bools<Op::kMaskOr, Op::kOr>,
+        .floats = &E::apply<Op::kFloatAdd>,
+        .integers = &E::apply<Op::kAdd>,
+        .lanes = &E::apply<Op::kLaneAdd>}},
+      {"sub",
+       {.floats = &E::apply<Op::kFloatSub>,
+        .integers = &E::apply<Op::kSub>,
+        .lanes = &E::apply<Op::kLaneSub>}},
+      {"mul",
+       {.bools = &E::bools<Op::kMaskAnd, Op::kAnd>,
+        .floats = &E::apply<Op::kFloatMul>,
+        .integers = &E::apply<Op::kMul>,
+        .lanes = &E::product_of_lanes}},
+      {"div",
+       {.floats = &E::apply<Op::kFloatDiv>,
+        .integers = &E::apply_by_sign<Op::kDiv, Op::kUnsignedDiv>}},
+      {"rem", {.integers = &E::apply_by_sign<Op::kRem, Op::kUnsignedRem>}},
+      {"neg",
+       {.floats = &E::negative, .integers = &E::apply<Op::kNeg>, .lanes = &E::negative_lanes}},
+      {"abs", {.floats = &E::magnitude, .integers = &E::integer_abs}},
+      {"sign", {.floats = &E::sign, .integers = &E::integer_sign}},
+      {"square",
+       {.floats = &E::square, .integers = &E::integer_square, .lanes = &E::product_of_lanes}},
+      {"integer_pow", {.floats = &E::integer_pow, .integers = &E::power_of_integer}},
+      {"max",
+       {.bools = &E::bools<Op::kMaskOr, Op::kOr>,
+        .floats = &E::extreme_of<true>,
+        .integers = &E::extreme_of<true>,
+        .lanes = &E::extreme_of_lanes<true>}},
+      {"min",
+       {.bools = &E::bools<Op::kMaskAnd, Op::kAnd>,
+        .floats = &E::extreme_of<false>,
+        .integers = &E::extreme_of<false>,
+        .lanes = &E::extreme_of_lanes<false>}},
+      {"clamp", {.floats = &E::clamp, .integers = &E::clamp}},
+      {"sqrt", {.floats = &E::apply<Op::kFloatSqrt>}},
+      {"rsqrt", {.floats = &E::rsqrt}},
+      {"round", {.floats = &E::rounded}},
+      {"floor", {.floats = &E::round_toward<1>}},
+      {"ceil", {.floats = &E::round_toward<2>}},
+      {"is_finite", {.floats = &E::is_finite}},
+      {"not", {.bools = &E::not_bool, .integers = &E::apply<Op::kNot>, .lanes = &E::not_lanes}},
+      {"and",
+       {.bools = &E::bools<Op::kMaskAnd, Op::kAnd>,
+        .integers = &E::apply<Op::kAnd>,
+        .lanes = &E::apply<Op::kBitAnd>}},
+      {"or",
+       {.bools = &E::bools<Op::kMaskOr, Op::kOr>,
+        .integers = &E::apply<Op::kOr>,
+        .lanes = &E::apply<Op::kBitOr>}},
+      {"xor",
+       {.bools = &E::bools<Op::kMaskXor, Op::kXor>,
+        .integers = &E::apply<Op::kXor>,
+        .lanes = &E::apply<Op::kBitXor>}},
+      {"shift_left",
+       {.integers = &E::apply<Op::kShiftLeft>, .lanes = &E::shifted_lanes<Op::kLaneShiftLeft>}},
+      {"shift_right_logical",
+       {.integers = &E::apply<Op::kShiftRight>, .lanes = &E::shifted_lanes<Op::kLaneShiftRight>}},
+      {"shift_right_arithmetic", {.integers = &E::apply<Op::kShiftRightSigned>}},
+      {"population_count", {.integers = &E::apply<Op::kPopulationCount>}},
+      {"clz", {.integers = &E::apply<Op::kCountLeadingZeros>}}};
+  for (const auto& [primitive, function] : vector_functions()) all[primitive].vector = function;
+  for (const auto& [primitive, translation] : all) FARCALL_ASSERT(find_primitive(primitive));
+  return all;
+}
+
+const Elementwise::Translation& Elementwise::find_translation(std::string_view primitive) {
+  static constexpr Translation kNone;
+  // Never destroyed: threads may compile until the process ends.
+  static const auto* all = new Translations(all_translations());
+  const auto found = all->find(primitive);
+  return found != all->end() ? found->second : kNone;
+}
 
 }  // namespace
 
@@ -433,6 +485,11 @@ uint64_t element_bits(DType dtype, const std::byte* element) {
   uint64_t bits = 0;
   std::memcpy(&bits, element, byte_width(dtype));
   return dtype == DType::kBool ? bits != 0 : bits;
+}
+
+Arg converted(Builder& builder, Arg value, DType from, DType to, int lanes, int mask_width) {
+  const Operation conversion{.name = "convert_element_type", .dtype = from, .result = to};
+  return elementwise(builder, conversion, {&value, 1}, lanes, mask_width);
 }
 
 Arg extreme(Builder& b, DType dtype, RegType type, bool is_max, Arg x, Arg y) {

@@ -48,6 +48,9 @@ Operation operation_of(const Program& program, const Equation& equation);
 Arg elementwise(Builder& builder, const Operation& operation, std::span<const Arg> args, int lanes,
                 int mask_width);
 
+// One part of an operand, converted to another dtype.
+Arg converted(Builder& builder, Arg value, DType from, DType to, int lanes, int mask_width);
+
 // The maximum or minimum, as in the kernels "max" and "min".
 Arg extreme(Builder& builder, DType dtype, RegType type, bool is_max, Arg x, Arg y);
 

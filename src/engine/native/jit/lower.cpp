@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <farcall/primitives/cluster.h>
+#include <farcall/primitives/structural.h>
 
 #include "engine/native/jit/builder.h"
 #include "engine/native/jit/elements.h"
@@ -191,7 +192,7 @@ std::vector<Value> Lowering::run(const Program& program, const Equation& equatio
     return {inputs[0]};
   } else if (auto made = combined_registers(program, equation, inputs, packing_.lanes)) {
     return {std::move(*made)};
-  } else if (equation.primitive->name == "broadcast_in_dim" && inputs[0].type.size() == 1) {
+  } else if (try_params<BroadcastInDimParams>(params) && inputs[0].type.size() == 1) {
     const ShapeDtype type = program.variable_types[equation.outputs[0]];
     const Arg all = part_of(inputs[0], 0, packing_.lanes_of(type));
     return {{type, std::vector<Arg>(packing_.num_parts(type), all)}};

@@ -177,11 +177,10 @@ Arg TileLowering::run(const TileOperation& operation, std::span<const Arg> input
 
 Arg TileLowering::converted(Arg value, DType from, DType to) {
   if (from == to) return value;
-  const Operation operation = {
-      .name = "convert_element_type", .dtype = register_dtype(from), .result = register_dtype(to)};
+  const DType source = register_dtype(from);
   // Conversions from wider types would round twice.
-  if (is_half(to) && operation.dtype != DType::kFloat32) throw Refusal{"a conversion to half"};
-  const Arg made = elementwise(b_, operation, {&value, 1}, lanes_, width_);
+  if (is_half(to) && source != DType::kFloat32) throw Refusal{"a conversion to half"};
+  const Arg made = jit::converted(b_, value, source, register_dtype(to), lanes_, width_);
   return is_half(to) ? rounded(made, to) : made;
 }
 

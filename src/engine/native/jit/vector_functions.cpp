@@ -31,8 +31,7 @@ Arg write(RegType type, std::span<const Arg> args) {
   return type.width == 4 ? of(symbols::Tag<float>()) : of(symbols::Tag<double>());
 }
 
-using Write = Arg (*)(RegType type, std::span<const Arg> args);
-constexpr std::pair<std::string_view, Write> kFunctions[] = {
+constexpr std::pair<std::string_view, VectorFunction> kFunctions[] = {
     {"acos", write<functions::Acos>},   {"asin", write<functions::Asin>},
     {"atan", write<functions::Atan>},   {"atan2", write<functions::Atan2>},
     {"cos", write<functions::Cos>},     {"sin", write<functions::Sin>},
@@ -48,14 +47,14 @@ constexpr std::pair<std::string_view, Write> kFunctions[] = {
 
 }  // namespace
 
-std::optional<Arg> vector_function(Builder& builder, std::string_view name, RegType type,
-                                   std::span<const Arg> args, const std::function<Arg()>& call) {
-  for (const auto& [known, write_function] : kFunctions) {
-    if (known != name) continue;
-    symbols::writer = {&builder, type.lanes, &call};
-    return write_function(type, args);
-  }
-  return std::nullopt;
+std::span<const std::pair<std::string_view, VectorFunction>> vector_functions() {
+  return kFunctions;
+}
+
+Arg write_vector(Builder& builder, VectorFunction function, RegType type, std::span<const Arg> args,
+                 const std::function<Arg()>& call) {
+  symbols::writer = {&builder, type.lanes, &call};
+  return function(type, args);
 }
 
 }  // namespace farcall::native::jit

@@ -2,18 +2,22 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "engine/native/jit/builder.h"
 
 namespace farcall::native::jit {
 
-// Adds the function of this name on floats of this type, with the formulas of the kernels' loops,
-// so that the bits are the same. Without a value, the caller must call the loop. `call` adds a call
-// of the loop; it is used for rare arguments, such as large angles.
-std::optional<Arg> vector_function(Builder& builder, std::string_view name, RegType type,
-                                   std::span<const Arg> args, const std::function<Arg()>& call);
+// A function on floats of this type, with the formulas of the kernels' loops, so that the bits are
+// the same. It adds instructions to the builder of the current write_vector().
+using VectorFunction = Arg (*)(RegType type, std::span<const Arg> args);
+// By primitive.
+std::span<const std::pair<std::string_view, VectorFunction>> vector_functions();
+
+// `call` adds a call of the kernel's loop; it is used for rare arguments, such as large angles.
+Arg write_vector(Builder& builder, VectorFunction function, RegType type, std::span<const Arg> args,
+                 const std::function<Arg()>& call);
 
 }  // namespace farcall::native::jit

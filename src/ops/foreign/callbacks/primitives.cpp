@@ -250,7 +250,7 @@ const Primitive& callback_primitive(CallbackKind kind) {
 std::string_view callback_kind_name(CallbackKind kind) {
   switch (kind) {
     case CallbackKind::kBuffer:
-      return "buffer_callback";
+      return kBufferCallbackName;
     case CallbackKind::kPure:
       return "pure_callback";
     case CallbackKind::kIo:

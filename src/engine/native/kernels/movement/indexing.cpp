@@ -7,12 +7,12 @@
 #include <vector>
 
 #include <farcall/core/element_text.h>
-#include <farcall/core/layout.h>
 #include <farcall/primitives/indexing.h>
 
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/instruction_sets.h"
 #include "engine/native/kernels/interruptible.h"
+#include "engine/native/kernels/movement/moves.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/movement/strided_copy.h"
 #include "engine/native/kernels/reductions/windows.h"
@@ -23,10 +23,6 @@ namespace farcall::native {
 namespace {
 
 using Types = std::span<const ShapeDtype>;
-
-std::vector<int64_t> dense_strides(std::span<const int64_t> shape) {
-  return strides_of(shape, row_major(shape.size()));
-}
 
 // ---- dynamic_slice, dynamic_update_slice
 

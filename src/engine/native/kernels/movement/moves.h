@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include <farcall/program/params.h>
 
 namespace farcall::native {
+
+// The strides of a dense row-major array, counted in elements.
+std::vector<int64_t> dense_strides(std::span<const int64_t> shape);
 
 // Where a result's elements are in the operand: the stride along each dimension of the result, and
 // the offset of the first element. Both count elements.

@@ -21,10 +21,6 @@ namespace {
 
 using Types = std::span<const ShapeDtype>;
 
-std::vector<int64_t> dense_strides(std::span<const int64_t> shape) {
-  return strides_of(shape, row_major(shape.size()));
-}
-
 struct MovePlan {
   struct Part {
     StridedCopy copy;
@@ -185,6 +181,10 @@ constexpr KernelRow kRows[] = {
 }  // namespace
 
 std::span<const KernelRow> structural_rows() { return kRows; }
+
+std::vector<int64_t> dense_strides(std::span<const int64_t> shape) {
+  return strides_of(shape, row_major(shape.size()));
+}
 
 std::optional<ElementSource> element_source(std::string_view primitive, ShapeDtype operand,
                                             ShapeDtype result, const Params* params) {

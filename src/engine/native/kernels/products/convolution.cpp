@@ -9,10 +9,10 @@
 #include <vector>
 
 #include <farcall/core/interrupt.h>
-#include <farcall/core/layout.h>
 #include <farcall/primitives/convolution.h>
 
 #include "engine/native/kernels/elementwise/convert.h"
+#include "engine/native/kernels/movement/moves.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/movement/strided_copy.h"
 #include "engine/native/kernels/products/matrix_product.h"
@@ -171,10 +171,6 @@ void run_conv(const KernelCall& call) {
 }
 
 // ---- planning
-
-Indices dense_strides(std::span<const int64_t> shape) {
-  return strides_of(shape, row_major(shape.size()));
-}
 
 // Makes the operand with these sizes and strides dense, in the dtype computed in.
 Rearranged rearrange(const ShapeDtype& type, const Indices& sizes, const Indices& strides,
