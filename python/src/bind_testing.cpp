@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -36,18 +37,31 @@ std::optional<double> optional_number(nb::handle object, const std::string& wher
   return Argument<std::optional<double>>::from(object, {where, name});
 }
 
+// Sets the modes: "fwd", "rev", or a sequence of these.
+void set_modes(checks::DerivativeChecks& options, nb::handle modes, const std::string& where) {
+  const auto names = nb::isinstance<nb::str>(modes)
+                         ? std::vector{nb::cast<std::string>(modes)}
+                         : to_option<std::vector<std::string>>(modes, where + ": modes",
+                                                               "\"fwd\", \"rev\" or both");
+  options.forward = std::ranges::find(names, "fwd") != names.end();
+  options.reverse = std::ranges::find(names, "rev") != names.end();
+  const auto is_known = [](const std::string& name) { return name == "fwd" || name == "rev"; };
+  if (!names.empty() && std::ranges::all_of(names, is_known)) return;
+  invalid_argument(
+      fmt::format("{}: modes must be \"fwd\", \"rev\" or both, got {}", where, repr_of(modes)));
+}
+
 void check_derivatives(nb::handle function, const std::string& where, nb::tuple args,
-                       nb::dict attributes, int64_t order, bool forward, bool reverse,
-                       nb::handle atol, nb::handle rtol, nb::handle eps) {
+                       nb::dict attributes, int64_t order, nb::handle modes, nb::handle atol,
+                       nb::handle rtol, nb::handle eps) {
+  checks::DerivativeChecks options{.order = order,
+                                   .atol = optional_number(atol, where, "atol"),
+                                   .rtol = optional_number(rtol, where, "rtol"),
+                                   .step = optional_number(eps, where, "eps")};
+  set_modes(options, modes, where);
   const CallArguments arguments = positional_arguments(std::move(args), std::move(attributes));
   PythonCall call(function, where, arguments, leaves_to_arrays(where, arguments));
-  checks::detail::check_derivatives(call, positional_tree(arguments),
-                                    {.order = order,
-                                     .forward = forward,
-                                     .reverse = reverse,
-                                     .atol = optional_number(atol, where, "atol"),
-                                     .rtol = optional_number(rtol, where, "rtol"),
-                                     .step = optional_number(eps, where, "eps")});
+  checks::detail::check_derivatives(call, positional_tree(arguments), options);
 }
 
 // Raises AssertionError, with the exception that is being handled as its cause.
@@ -85,9 +99,8 @@ void check_batching(nb::handle function, const std::string& where, nb::tuple arg
 
 void bind_testing(nb::module_& module) {
   module.def("check_derivatives", check_derivatives, nb::arg("function"), nb::arg("where"),
-             nb::arg("args"), nb::arg("attributes"), nb::arg("order"), nb::arg("forward"),
-             nb::arg("reverse"), nb::arg("atol").none(), nb::arg("rtol").none(),
-             nb::arg("eps").none());
+             nb::arg("args"), nb::arg("attributes"), nb::arg("order"), nb::arg("modes"),
+             nb::arg("atol").none(), nb::arg("rtol").none(), nb::arg("eps").none());
   module.def("check_batching", check_batching, nb::arg("function"), nb::arg("where"),
              nb::arg("args"), nb::arg("attributes"), nb::arg("in_axes").none(),
              nb::arg("sizes").none(), nb::arg("atol").none(), nb::arg("rtol").none());
