@@ -52,6 +52,12 @@ void bind_of_one_array(nb::module_& module) {
                  return std::pair(fraction, whole);
                },
                {"x", out});
+  def_function(module, "_frexp",
+               [](const Array& x) {
+                 const auto [fraction, exponent] = numpy::frexp(x);
+                 return std::pair(fraction, exponent);
+               },
+               {"x"});
   for (const char* name : {"round", "around"}) {
     def_function(module, name,
                  [](const Array& a, int64_t decimals, NoOut) { return numpy::round(a, decimals); },

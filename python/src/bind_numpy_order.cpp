@@ -81,6 +81,7 @@ void bind_searches(nb::module_& module) {
                     return numpy::digitize(x, bins, right);
                   },
                   {"x", "bins", {"right", false}, {"method", nb::none()}});
+  def_function(module, "_isin", numpy::isin, {"element", "test_elements", "invert"});
   def_function(
       module, "interp",
       [](const Array& x, const Array& xp, const Array& fp, const OptionalArray& left,
@@ -165,8 +166,8 @@ void bind_neighbours(nb::module_& module) {
        axis,
        {"period", std::get<double>(numpy::UnwrapOptions().period)}});
   def_function(module, "_gradient",
-               [](const Array& f, const ListedArray& spacing, int64_t axis) {
-                 return numpy::gradient(f, spacing, axis);
+               [](const Array& f, const std::vector<Array>& spacings, const Axes& axes) {
+                 return numpy::gradient(f, spacings, axes);
                },
                {"f", "varargs", "axis"});
 }

@@ -151,6 +151,32 @@ Array ldexp(const Array& x_in, const Array& exponent) {
   return x * exp2(half) * exp2(power - half);
 }
 
+Mantissa frexp(const Array& x_in) {
+  const Array x = promote_inexact(x_in, "frexp");
+  if (is_complex(x.dtype())) {
+    throw TypeError(fmt::format("frexp: takes real numbers, got {}", dtype_name(x.dtype())));
+  }
+  // Narrow floats are numbers of float32.
+  const bool is_double = x.dtype() == DType::kFloat64;
+  const bool is_narrow = byte_width(x.dtype()) < 4;
+  const Array value = is_narrow ? astype(x, DType::kFloat32) : x;
+  const int64_t width = is_double ? 52 : 23, bias = is_double ? 1022 : 126;
+  const int64_t mask = is_double ? 0x7ff : 0xff;  // of exponents
+  const double least =
+      is_double ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  // Subnormal numbers are scaled to normal ones.
+  const Array is_subnormal = less(absolute(value), least);
+  const Array normal = where(is_subnormal, value * std::ldexp(1.0, static_cast<int>(width)), value);
+  const Array bits = lax::bitcast_convert_type(normal, integer_of_width(byte_width(value.dtype())));
+  const Array biased = bitwise_and(right_shift(bits, width), mask);
+  const Array found = biased - bias - where(is_subnormal, width, 0);
+  const Array has_exponent = logical_and(isfinite(value), not_equal(value, 0));
+  const Array exponent = astype(where(has_exponent, found, 0), DType::kInt32);
+  // ldexp is an exact product, and differentiable.
+  const Array fraction = ldexp(value, -exponent);
+  return {is_narrow ? astype(fraction, x.dtype()) : fraction, exponent};
+}
+
 Array degrees(const Array& x) { return promote_inexact(x, "degrees") * (180 / std::numbers::pi); }
 Array radians(const Array& x) { return promote_inexact(x, "radians") * (std::numbers::pi / 180); }
 

@@ -1,6 +1,7 @@
 #include <farcall/numpy/order.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -114,6 +115,17 @@ Array digitize(const Array& x, const Array& edges, bool right) {
   return where(rises, rising, count - turned);
 }
 
+Array isin(const Array& x, const Array& tests, bool invert) {
+  if (tests.size() == 0) return full(x.shape(), invert, DType::kBool);
+  const ShapeDtype types[] = {x.type(), tests.type()};
+  const DType dtype = promote_types(types).dtype;
+  const Array ordered = sort(astype(ravel(tests), dtype));
+  const Array wanted = astype(x, dtype);
+  const Array place = minimum(searchsorted(ordered, wanted), ordered.size() - 1);
+  const Array found = equal(take(ordered, {place}), wanted);
+  return invert ? logical_not(found) : found;
+}
+
 // ---- running sums and products ----
 
 Array nancumsum(const Array& x, std::optional<int64_t> axis, std::optional<DType> dtype) {
@@ -158,6 +170,24 @@ Array diff(const Array& x, const DiffOptions& options) {
     result = difference(behind, but_last(result, axis));
   }
   return result;
+}
+
+std::vector<Array> gradient(const Array& f_in, ListOf<Array> spacings, const Axes& axes) {
+  const Array f = promote_inexact(f_in, "gradient");
+  normalize_axes(axes, f.rank(), "gradient");  // raises for axes out of range
+  std::vector<int64_t> all(f.rank());
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<int64_t>& wanted = axes ? *axes : all;
+  if (spacings.size() > 1 && spacings.size() != wanted.size()) {
+    throw TypeError(fmt::format("gradient: takes 0, 1 or {} distances, got {}", wanted.size(),
+                                spacings.size()));
+  }
+  std::vector<Array> slopes;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const Array spacing = spacings.empty() ? Array(1.0) : spacings[spacings.size() == 1 ? 0 : i];
+    slopes.push_back(gradient(f, spacing, wanted[i]));
+  }
+  return slopes;
 }
 
 Array ediff1d(const Array& x, const std::optional<Array>& to_end,

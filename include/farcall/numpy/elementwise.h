@@ -36,6 +36,12 @@ FARCALL_API Array fmin(const Array& x, const Array& y);
 // 0 for x < 0, 1 for x > 0, `at_zero` for x = 0.
 FARCALL_API Array heaviside(const Array& x, const Array& at_zero);
 FARCALL_API Array ldexp(const Array& x, const Array& exponent);  // x 2^exponent
+// x = fraction * 2^exponent with 0.5 <= |fraction| < 1; exponents are int32. For zeros, infinities
+// and NaN, the fraction is x and the exponent is 0. Raises TypeError for complex numbers.
+struct Mantissa {
+  Array fraction, exponent;
+};
+FARCALL_API Mantissa frexp(const Array& x);
 FARCALL_API Array degrees(const Array& x);
 FARCALL_API Array radians(const Array& x);
 // The argument of complex numbers.

@@ -7,10 +7,12 @@
 #include <numbers>
 #include <optional>
 #include <variant>
+#include <vector>
 
 #include <farcall/core/dtype.h>
 #include <farcall/core/export.h>
 #include <farcall/core/list_of.h>
+#include <farcall/ops/numpy.h>
 #include <farcall/trace/array.h>
 
 namespace farcall::numpy {
@@ -28,6 +30,8 @@ FARCALL_API Array sort_complex(const Array& x);
 // The number of the bin that contains each element. The edges are monotonic. An element that equals
 // an edge belongs to the bin above it, or below it if `right`.
 FARCALL_API Array digitize(const Array& x, const Array& edges, bool right = false);
+// Whether each element of x is among the elements of `tests`; if `invert`, whether it is not.
+FARCALL_API Array isin(const Array& x, const Array& tests, bool invert = false);
 
 // ---- running sums and products; without an axis, of the flattened array ----
 // NaNs count as 0 (sums) or 1 (products).
@@ -53,6 +57,11 @@ struct DiffOptions {
   std::optional<Array> prepend = {}, append = {};  // joined to x first
 };
 FARCALL_API Array diff(const Array& x, const DiffOptions& options = {});
+// Slopes along axes, as by the gradient of ops/numpy_arrays.h, in the order of the axes. `spacings`
+// has the distance or the coordinates for each axis, or one for all axes; by default the distance
+// is 1. Raises TypeError for another number of spacings.
+FARCALL_API std::vector<Array> gradient(const Array& f, ListOf<Array> spacings = {},
+                                        const Axes& axes = {});
 // Differences of the flattened array, with these elements before and after them, in its dtype.
 FARCALL_API Array ediff1d(const Array& x, const std::optional<Array>& to_end = {},
                           const std::optional<Array>& to_begin = {});

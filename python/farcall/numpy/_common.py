@@ -69,24 +69,3 @@ def default_int() -> Any:
 def default_float() -> Any:
     """float32, or float64 with ``enable_x64``."""
     return _core._default_dtype(float)
-
-
-def is_inexact(x: Array) -> bool:
-    """Whether the elements are floats or complex numbers."""
-    return is_float(x) or x.dtype.kind == "c"
-
-
-def is_float(x: Array) -> bool:
-    """Whether the elements are floats, narrow ones included."""
-    return x.dtype.kind == "f" or "float" in x.dtype.name
-
-
-def to_inexact(x: Array) -> Array:
-    """Converts integers and bools to float32; weak types stay weak.
-
-    With ``enable_x64``, 64-bit integers become float64.
-    """
-    if is_inexact(x):
-        return x
-    dtype = default_float() if x.dtype.itemsize == 8 else "float32"
-    return x * 1.0 if x.weak_type else _core.numpy.astype(x, dtype)

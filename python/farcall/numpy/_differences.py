@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from farcall import _core
-from farcall.numpy._common import as_array, normalize_axes, to_inexact
+from farcall.numpy._creation import asarray
 
 __all__ = ["gradient"]
 
@@ -25,12 +25,5 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     """
     if edge_order not in (None, 1):
         raise NotImplementedError(f"gradient: edge_order must be 1, got {edge_order}")
-    f = to_inexact(as_array(f, "gradient", "f"))
-    axes = normalize_axes(axis, f.ndim, "gradient")
-    spacings = varargs or (1.0,)
-    if len(spacings) == 1:
-        spacings *= len(axes)
-    if len(spacings) != len(axes):
-        raise TypeError(f"gradient: takes 0, 1 or {len(axes)} distances, got {len(spacings)}")
-    slopes = [_core.numpy._gradient(f, h, a) for h, a in zip(spacings, axes, strict=True)]
+    slopes = _core.numpy._gradient(f, [asarray(each) for each in varargs], axis)
     return slopes[0] if len(slopes) == 1 else slopes

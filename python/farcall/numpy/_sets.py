@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from farcall import _core
-from farcall._core.numpy import concatenate, searchsorted
+from farcall._core.numpy import concatenate
 from farcall.numpy._common import Array, default_int, known_values
 from farcall.numpy._creation import asarray
 from farcall.numpy._selection import unique
@@ -37,15 +37,7 @@ def isin(
 ) -> Array:
     """Whether each element is in ``test_elements``; with ``invert``, whether it is not."""
     del assume_unique, method
-    x, tests = asarray(element), asarray(test_elements)
-    if tests.size == 0:
-        return _f.full(x.shape, invert, "bool")
-    dtype = (x.ravel()[:0] + tests.ravel()[:0]).dtype
-    ordered = _f.sort(_f.astype(_f.ravel(tests), dtype))
-    wanted = _f.astype(x, dtype)
-    place = _f.minimum(searchsorted(ordered, wanted), tests.size - 1)
-    found = _f.equal(_f.take(ordered, place), wanted)
-    return _f.logical_not(found) if invert else found
+    return _f._isin(asarray(element), asarray(test_elements), invert)
 
 
 def _sized(values: np.ndarray, size: int | None, fill_value: Any) -> Array:

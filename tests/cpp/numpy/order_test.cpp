@@ -1,5 +1,6 @@
 // Sorting, neighbours, single elements and histograms, compared with closed forms.
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <numbers>
 #include <vector>
@@ -33,10 +34,41 @@ TEST(Order, SortsByKeysAndBins) {
       {"digitize", numpy::digitize(x, edges), {0, 1, 2, 3}},
       {"right", numpy::digitize(x, edges, true), {0, 0, 2, 2}},
       {"falling", numpy::digitize(x, numpy::flip(edges)), {3, 2, 1, 0}},
+      {"isin",
+       numpy::isin(first, numpy::reshape(Array::of<float>({9, 1, 0.5, 9}), {2, 2})),
+       {0, 1, 0, 1}},
+      {"not in", numpy::isin(first, last, true), {1, 1, 1, 0}},
+      {"in none", numpy::isin(x, numpy::zeros({0})), {0, 0, 0, 0}},
+      {"NaN", numpy::isin(Array(kNotANumber), Array(kNotANumber)), {0}},
   });
   EXPECT_THAT(message_of([&] { numpy::partition(x, 4); }),
               HasSubstr("partition: kth 4 is out of range for 4 elements"));
   EXPECT_THAT(message_of([] { numpy::lexsort({}); }), HasSubstr("lexsort: needs at least one key"));
+}
+
+TEST(Order, GivesSlopesAlongAxes) {
+  const Array x = Array::of<int32_t>({0, 1, 4, 2, 5, 12}, {2, 3});
+  const auto both = numpy::gradient(x);
+  ASSERT_EQ(both.size(), 2U);
+  const auto turned = numpy::gradient(x, {Array::of<double>({0, 1, 3}), Array(0.5)}, {1, 0});
+  ASSERT_EQ(turned.size(), 2U);
+  check({
+      {"first", both[0], {2, 4, 8, 2, 4, 8}},
+      {"last", both[1], {1, 2, 3, 3, 5, 7}},
+      {"one distance",
+       numpy::gradient(x, {Array(2)}, numpy::Axes{1})[0],
+       {0.5, 1, 1.5, 1.5, 2.5, 3.5}},
+      {"places", turned[0], {1, 7 / 6.0, 1.5, 3, 19 / 6.0, 3.5}},
+      {"distance", turned[1], {4, 8, 16, 4, 8, 16}},
+  });
+  EXPECT_THAT(message_of([&] {
+                numpy::gradient(x, {Array(1), Array(1), Array(1)});
+              }),
+              HasSubstr("gradient: takes 0, 1 or 2 distances, got 3"));
+  EXPECT_THAT(message_of([&] {
+                numpy::gradient(x, {}, {0, -2});
+              }),
+              HasSubstr("gradient: an axis is named twice"));
 }
 
 TEST(Order, ComparesNeighbours) {
@@ -98,6 +130,28 @@ TEST(Elements, AreRoundedTakenApartAndReplaced) {
               HasSubstr("round: decimals must lie in [-308, 308] for float64, got 400"));
   EXPECT_THAT(message_of([&] { numpy::select({x > 2}, {}); }),
               HasSubstr("select: needs as many conditions as choices, got 1 and 0"));
+}
+
+TEST(Elements, AreFractionsTimesPowersOfTwo) {
+  const Array numbers = Array::of<double>(
+      {0, -0.0, 1, -3, 0.75, 6e-324, 1e-310, 1e-45, kNotANumber, -kInfinite, 1.7e+308, -1e-40});
+  for (const DType dtype : {DType::kFloat64, DType::kFloat32, DType::kFloat16, DType::kBFloat16,
+                            DType::kFloat8E4M3FN, DType::kFloat8E5M2FNUZ}) {
+    const Array x = numpy::astype(numbers, dtype);
+    const auto [fraction, exponent] = numpy::frexp(x);
+    EXPECT_EQ(fraction.dtype(), dtype);
+    EXPECT_EQ(exponent.dtype(), DType::kInt32);
+    const Array wide = numpy::astype(x, DType::kFloat64);
+    std::vector<double> fractions, exponents;
+    for (const double number : wide.values<double>()) {
+      int power = 0;
+      fractions.push_back(std::frexp(number, &power));
+      exponents.push_back(std::isfinite(number) ? power : 0);
+    }
+    check({{"fraction", fraction, fractions}, {"exponent", exponent, exponents}});
+  }
+  EXPECT_THAT(message_of([] { numpy::frexp(Array::of<std::complex<float>>({1})); }),
+              HasSubstr("frexp: takes real numbers, got complex64"));
 }
 
 TEST(Elements, AreBits) {
