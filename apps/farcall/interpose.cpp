@@ -1,10 +1,13 @@
 // Replacements of C and C++ library functions, in effect for this program and every library that it
 // loads: they behave like the originals, and report to tools/check/heap.h.
 #include <dlfcn.h>
+#include <malloc.h>
 #include <pthread.h>
+#include <sys/time.h>
 
 #include <cerrno>
 #include <cstddef>
+#include <ctime>
 #include <typeinfo>
 
 #include "tools/check/heap.h"
@@ -12,6 +15,16 @@
 namespace heap = farcall::tools::heap;
 
 #define EXPORT __attribute__((visibility("default")))
+
+namespace {
+
+// The function of this name in the libraries that come after this program.
+template <typename Function>
+Function* original(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -34,14 +47,23 @@ void* __libc_realloc(void* block, size_t nbytes);
 void* __libc_memalign(size_t alignment, size_t nbytes);
 void __libc_free(void* block);
 
+// A sanitizer has its own red zones.
+static size_t enlarged(size_t nbytes) {
+  const size_t more = __interceptor_malloc ? 0 : heap::zone_bytes();
+  return nbytes + more < nbytes ? nbytes : nbytes + more;
+}
+static size_t usable(void* block) { return __interceptor_malloc ? 0 : malloc_usable_size(block); }
+
 EXPORT void* malloc(size_t nbytes) {
-  void* block = FARCALL_ORIGINAL(malloc)(nbytes);
-  heap::allocated(block, nbytes);
+  void* block = FARCALL_ORIGINAL(malloc)(enlarged(nbytes));
+  heap::allocated(block, nbytes, usable(block));
   return block;
 }
 
 EXPORT void free(void* block) {
-  heap::freed(block);
+  const size_t nbytes = usable(block);
+  heap::freed(block, nbytes);
+  heap::overwrite(block, nbytes);
   FARCALL_ORIGINAL(free)(block);
 }
 
@@ -52,15 +74,15 @@ EXPORT void* calloc(size_t count, size_t nbytes) {
 }
 
 EXPORT void* realloc(void* old, size_t nbytes) {
-  heap::freed(old);
+  heap::freed(old, usable(old));
   void* block = FARCALL_ORIGINAL(realloc)(old, nbytes);
   heap::allocated_zeros(block, nbytes);
   return block;
 }
 
 EXPORT void* memalign(size_t alignment, size_t nbytes) {
-  void* block = FARCALL_ORIGINAL(memalign)(alignment, nbytes);
-  heap::allocated(block, nbytes);
+  void* block = FARCALL_ORIGINAL(memalign)(alignment, enlarged(nbytes));
+  heap::allocated(block, nbytes, usable(block));
   return block;
 }
 
@@ -74,23 +96,41 @@ EXPORT int posix_memalign(void** block, size_t alignment, size_t nbytes) {
 }
 #endif
 
-using Throw = void (*)(void*, std::type_info*, void (*)(void*));
-
 // The compiler has its own declaration of __cxa_throw, so this one needs another C++ name.
 [[noreturn]] EXPORT void farcall_throw(void* object, std::type_info* type,
                                        void (*destroy)(void*)) __asm__("__cxa_throw");
 void farcall_throw(void* object, std::type_info* type, void (*destroy)(void*)) {
-  static const auto next = reinterpret_cast<Throw>(dlsym(RTLD_NEXT, "__cxa_throw"));
+  static auto* const next = original<decltype(farcall_throw)>("__cxa_throw");
   heap::thrown(object, type);
   next(object, type, destroy);
   __builtin_unreachable();
 }
 
-using StartThread = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+EXPORT int clock_gettime(clockid_t clock, timespec* time) {
+  static auto* const next = original<decltype(clock_gettime)>("clock_gettime");
+  const int result = next(clock, time);
+  const bool has_date = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE;
+  if (result == 0 && has_date) time->tv_sec += heap::clock_shift();
+  return result;
+}
+
+EXPORT time_t time(time_t* result) {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (result) *result = now.tv_sec;
+  return now.tv_sec;
+}
+
+EXPORT int gettimeofday(timeval* result, void*) {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  *result = {now.tv_sec, now.tv_nsec / 1000};
+  return 0;
+}
 
 EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                           void* (*start)(void*), void* argument) {
-  static const auto next = reinterpret_cast<StartThread>(dlsym(RTLD_NEXT, "pthread_create"));
+  static auto* const next = original<decltype(pthread_create)>("pthread_create");
   heap::thread_started();
   return next(thread, attributes, start, argument);
 }

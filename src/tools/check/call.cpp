@@ -1,5 +1,7 @@
 #include "tools/check/call.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <cstring>
 #include <exception>
@@ -12,6 +14,8 @@
 #include <farcall/ffi/signature.h>
 
 #include "tools/check/api_table.h"
+#include "tools/check/floating_point.h"
+#include "tools/check/guarded_attributes.h"
 #include "tools/check/heap.h"
 #include "tools/check/sanitizer.h"
 #include "tools/check/signals.h"
@@ -26,16 +30,24 @@ namespace {
 // ---- trampolines: targets take plain functions, so what they forward to is kept here ----
 
 Handlers g_handlers;
+pid_t g_process = 0;
 std::atomic<int> g_stack_byte{0xff};
 thread_local const FARCALL_FFI_ExecutionContext* t_context = nullptr;
 thread_local std::string t_exception;         // text of an exception that left the handler
 thread_local const void* t_future = nullptr;  // that the handler returned
+thread_local std::string t_changed_mode;      // what floating_point.h says after the call
 
 // Fills the stack, so that the handler's uninitialised variables have this value.
 [[gnu::noinline]] void paint_stack(int byte) {
   constexpr size_t kBytes = 1 << 14;
   auto* memory = static_cast<volatile char*>(alloca(kBytes));
   for (size_t i = 0; i < kBytes; ++i) memory[i] = static_cast<char>(byte);
+}
+
+// All calls of a process have the same attributes.
+const FARCALL_FFI_Attrs& guarded(const FARCALL_FFI_Attrs& attributes) {
+  static const GuardedAttributes copy(attributes);
+  return copy.attrs();
 }
 
 FARCALL_FFI_Error* make_error(const FARCALL_FFI_Api* api, const std::string& message) {
@@ -53,7 +65,9 @@ FARCALL_FFI_Error* trampoline(FARCALL_FFI_CallFrame* frame) {
   t_context = frame->ctx;
   const FARCALL_FFI_Api* original = frame->api;
   frame->api = checking_api(original);
+  frame->attrs = guarded(frame->attrs);
   FARCALL_FFI_Error* error = nullptr;
+  const FloatingPointMode mode;
   paint_stack(g_stack_byte);
   heap::begin_call();
   try {
@@ -64,6 +78,8 @@ FARCALL_FFI_Error* trampoline(FARCALL_FFI_CallFrame* frame) {
     t_exception = "unknown exception";
   }
   heap::end_call();
+  if (getpid() != g_process) signals::end_copy(g_process);
+  if (std::string changed = mode.restore(); !changed.empty()) t_changed_mode = std::move(changed);
   t_future = frame->future;
   frame->api = original;
   return t_exception.empty() ? error : make_error(original, t_exception);
@@ -82,6 +98,7 @@ bool is_python_function(const std::string& reference) {
 
 LoadedHandler load_handler(const CheckSpec& spec) {
   try {
+    g_process = getpid();
     g_handlers = find_handlers(spec.library, spec.stages);
     LoadedHandler loaded;
     if (!spec.reference.empty() && !is_python_function(spec.reference)) {
@@ -193,6 +210,7 @@ void Call::prepare(const Fill& fill_with) {
   }
   set_scratch_pattern(fill_with.scratch);
   heap::set_fill(fill_with.heap_byte);
+  heap::set_clock_back(fill_with.has_other_time);
   g_stack_byte = fill_with.stack_byte;
 }
 
@@ -206,6 +224,7 @@ void Call::find_damage(Outcome& outcome) const {
       outcome.damaged_bytes = buffer->bytes().size();
     }
   }
+  outcome.heap_overflow = heap::take_overflow();
   if (const auto damage = release_scratch(t_context); damage && !outcome.damaged) {
     outcome.damaged = BufferName{BufferName::Kind::kScratch, 0};
     outcome.damage_offset = damage->offset;
@@ -218,6 +237,7 @@ Outcome Call::run(ThreadPool* pool) {
   ExecutionOptions options;
   options.thread_pool = pool;
   t_exception.clear();
+  t_changed_mode.clear();
   heap::forget_exception();
   signals::set_in_call(true);
   const double begin = now_seconds();
@@ -237,13 +257,7 @@ Outcome Call::run(ThreadPool* pool) {
   outcome.seconds = now_seconds() - begin;
   signals::set_in_call(false);
   outcome.exception = t_exception;
-  // farcall's headers turn an exception that leaves the function into an INTERNAL error with its
-  // text.
-  const std::string& last = heap::last_exception();
-  if (outcome.exception.empty() && outcome.code == ErrorCode::kInternal && !last.empty() &&
-      outcome.message.ends_with(last)) {
-    outcome.exception = last;
-  }
+  outcome.changed_mode = t_changed_mode;
   find_damage(outcome);
   return outcome;
 }

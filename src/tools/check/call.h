@@ -13,6 +13,7 @@
 #include "tools/check/cases.h"
 #include "tools/check/data.h"
 #include "tools/check/guarded_buffer.h"
+#include "tools/check/heap_zones.h"
 
 namespace farcall::tools {
 
@@ -27,7 +28,8 @@ bool is_python_function(const std::string& reference);
 // Raises Failure(kCouldNotRun).
 LoadedHandler load_handler(const CheckSpec& spec);
 
-// The contents of memory other than inputs before a call. Calls with equal fills are equal.
+// What a call gets besides its inputs: the contents of other memory, and the time. Calls with equal
+// fills are equal.
 struct Fill {
   Pattern results;
   Pattern scratch;
@@ -35,16 +37,19 @@ struct Fill {
   int operand_of_zones = -1;  // arguments, then results; -1: `zones` is for all
   int heap_byte = 0xff;
   int stack_byte = 0xff;
+  bool has_other_time = false;
 };
 
 struct Outcome {
   bool is_ok = false;
   ErrorCode code = ErrorCode::kOk;
   std::string message;                // the handler's own error text
-  std::string exception;              // text of an exception that left the handler or its function
+  std::string exception;              // text of an exception that left the handler
+  std::string changed_mode;           // the processor's mode that the handler left changed
   std::optional<BufferName> damaged;  // the buffer whose red zone was written
   int64_t damage_offset = 0;
   size_t damaged_bytes = 0;
+  std::optional<heap::Overflow> heap_overflow;
   double seconds = 0;
 };
 

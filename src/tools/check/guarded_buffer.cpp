@@ -24,8 +24,15 @@ size_t page_bytes() {
 
 }  // namespace
 
+BufferName BufferName::of_attribute(const std::string& name) {
+  BufferName result = {Kind::kAttribute, 0};
+  name.copy(result.attribute, sizeof(result.attribute) - 1);
+  return result;
+}
+
 std::string BufferName::to_string() const {
   if (kind == Kind::kScratch) return "scratch";
+  if (kind == Kind::kAttribute) return fmt::format("attribute {}", attribute);
   return fmt::format("{} {}", kind == Kind::kArgument ? "argument" : "result", index);
 }
 

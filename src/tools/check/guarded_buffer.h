@@ -17,12 +17,16 @@ enum class Placement {
   kBegin,  // the data begins at the guard
 };
 
-// Names an operand in messages.
+// Names an operand or an attribute in messages. Lies in memory that processes share.
 struct BufferName {
-  enum class Kind : uint8_t { kArgument, kResult, kScratch };
+  enum class Kind : uint8_t { kArgument, kResult, kScratch, kAttribute };
   Kind kind;
   size_t index;
-  std::string to_string() const;  // "argument 0"
+  char attribute[40] = {};  // its name, if it is one
+
+  static BufferName of_attribute(const std::string& name);
+  bool is_input() const { return kind == Kind::kArgument || kind == Kind::kAttribute; }
+  std::string to_string() const;  // "argument 0", "attribute eps"
 };
 
 class GuardedBuffer {

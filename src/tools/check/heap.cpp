@@ -4,6 +4,8 @@
 #include <cstring>
 #include <exception>
 
+#include "tools/check/heap_zones.h"
+
 namespace farcall::tools::heap {
 namespace {
 
@@ -21,6 +23,7 @@ void* g_stack_block = nullptr;
 std::atomic<int> g_running{0};
 std::atomic<int> g_fill{-1};
 std::atomic<int> g_cycle{0};
+std::atomic<bool> g_is_clock_back{false};
 std::atomic<bool> g_has_blocks{false};
 std::atomic<uint64_t> g_threads{0};
 std::atomic_flag g_lock = ATOMIC_FLAG_INIT;
@@ -38,9 +41,9 @@ class TableLock {
 thread_local runtime::StackFrame t_exception_stack[16];
 thread_local int t_exception_frames = 0;
 
-std::string& exception_text() {
-  thread_local std::string text;
-  return text;
+Exception& exception() {
+  thread_local Exception last;
+  return last;
 }
 
 size_t slot_of(const void* address) {
@@ -49,10 +52,18 @@ size_t slot_of(const void* address) {
 
 }  // namespace
 
-void allocated(void* block, size_t nbytes) {
+size_t zone_bytes() {
+  const bool is_called = g_running.load(std::memory_order_relaxed) != 0 && !t_is_inside;
+  return is_called && g_fill.load(std::memory_order_relaxed) >= 0 ? kZoneBytes : 0;
+}
+
+void allocated(void* block, size_t nbytes, size_t usable) {
   if (g_running.load(std::memory_order_relaxed) == 0 || !block || t_is_inside) return;
   const int byte = g_fill.load(std::memory_order_relaxed);
-  if (byte >= 0) std::memset(block, byte, nbytes);
+  if (byte >= 0) {
+    std::memset(block, byte, nbytes);
+    set_zone(block, nbytes, usable, byte);
+  }
   allocated_zeros(block, nbytes);
 }
 
@@ -81,7 +92,8 @@ void allocated_zeros(void* block, size_t nbytes) {
   t_is_inside = false;
 }
 
-void freed(void* block) {
+void freed(void* block, size_t usable) {
+  check_zone(block, usable);
   if (!g_has_blocks.load(std::memory_order_relaxed) || !block || t_is_inside) return;
   const TableLock lock;
   for (size_t i = 0, at = slot_of(block); i < 256; ++i, at = (at + 1) % kMostBlocks) {
@@ -93,13 +105,27 @@ void freed(void* block) {
   if (g_stack_block == block) g_stack_block = nullptr;
 }
 
+void overwrite(void* block, size_t usable) {
+  if (g_running.load(std::memory_order_relaxed) == 0 || !block || t_is_inside) return;
+  const int byte = g_fill.load(std::memory_order_relaxed);
+  constexpr size_t kKept = 16;
+  if (byte >= 0 && usable > kKept)
+    std::memset(static_cast<char*>(block) + kKept, byte, usable - kKept);
+}
+
+int64_t clock_shift() {
+  // Other days of the month and the week, another hour, minute and second.
+  constexpr int64_t kShift = -((32 * 24 + 1) * 60 + 1) * 60 - 1;
+  return g_is_clock_back && g_running.load(std::memory_order_relaxed) != 0 ? kShift : 0;
+}
+
 void thrown(void* object, const std::type_info* type) {
   if (g_running.load(std::memory_order_relaxed) == 0) return;
   void* base = object;
   const bool is_standard = typeid(std::exception).__do_catch(type, &base, 1);
-  exception_text() =
-      is_standard ? static_cast<const std::exception*>(base)->what() : "unknown exception";
-  if (exception_text().empty()) exception_text() = type->name();
+  exception() = {.type = type->name(),
+                 .text = is_standard ? static_cast<const std::exception*>(base)->what() : "",
+                 .is_standard = is_standard};
   t_exception_frames = runtime::foreign_stack(t_exception_stack, 16);
 }
 
@@ -110,6 +136,7 @@ void thread_started() {
 void begin_call() { g_running.fetch_add(1); }
 void end_call() { g_running.fetch_sub(1); }
 void set_fill(int byte) { g_fill = byte; }
+void set_clock_back(bool is_back) { g_is_clock_back = is_back; }
 void set_cycle(int cycle) { g_cycle = cycle; }
 
 Leaks leaks(int num_cycles) {
@@ -127,11 +154,11 @@ Leaks leaks(int num_cycles) {
   return found;
 }
 
-const std::string& last_exception() { return exception_text(); }
+const Exception& last_exception() { return exception(); }
 std::vector<runtime::StackFrame> exception_stack() {
   return {t_exception_stack, t_exception_stack + t_exception_frames};
 }
-void forget_exception() { exception_text().clear(); }
+void forget_exception() { exception() = {}; }
 uint64_t num_threads_started() { return g_threads.load(); }
 
 }  // namespace farcall::tools::heap

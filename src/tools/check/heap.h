@@ -1,5 +1,5 @@
 // Records what a handler does besides reading and writing its operands: memory that it allocates,
-// exceptions that it throws, threads that it starts. The command replaces malloc and related
+// exceptions that it throws, threads that it starts. The command replaces malloc, clocks and other
 // functions (apps/farcall/interpose.cpp), which report here. Thread-safe.
 #pragma once
 
@@ -14,9 +14,17 @@
 namespace farcall::tools::heap {
 
 // ---- for the replaced functions ----
-void allocated(void* block, size_t nbytes);
+// The bytes to allocate in addition, for a red zone behind the block; may be 0.
+size_t zone_bytes();
+// `usable` is the size of the whole block.
+void allocated(void* block, size_t nbytes, size_t usable);
 void allocated_zeros(void* block, size_t nbytes);  // keeps the zeros
-void freed(void* block);
+// The block is about to be freed or resized.
+void freed(void* block, size_t usable);
+// Fills a block that is about to be freed, except for what the allocator keeps there.
+void overwrite(void* block, size_t usable);
+// What clocks that tell the date have to add, in seconds.
+int64_t clock_shift();
 void thrown(void* object, const std::type_info* type);
 void thread_started();
 
@@ -24,8 +32,11 @@ void thread_started();
 // Mark a call of a handler. Calls may nest and overlap on several threads.
 void begin_call();
 void end_call();
-// Fills new blocks of a running handler with this byte; -1 leaves them as they are.
+// Fills new blocks of a running handler, and blocks that it frees, with this byte; -1 leaves them
+// as they are.
 void set_fill(int byte);
+// Sets the date back for running handlers. Waits until a date that is past end at once.
+void set_clock_back(bool is_back);
 
 // Assigns blocks that handlers allocate to this cycle; 0: blocks are not tracked.
 void set_cycle(int cycle);
@@ -35,8 +46,13 @@ struct Leaks {
 };
 Leaks leaks(int num_cycles);
 
-// Text of the last exception that this thread threw since begin_call; empty if none.
-const std::string& last_exception();
+// The last exception that this thread threw since forget_exception().
+struct Exception {
+  std::string type;  // empty if there was none
+  std::string text;  // may be empty
+  bool is_standard = false;
+};
+const Exception& last_exception();
 // The stack of that throw.
 std::vector<runtime::StackFrame> exception_stack();
 void forget_exception();

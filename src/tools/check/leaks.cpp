@@ -11,6 +11,7 @@
 #include <farcall/core/error.h>
 
 #include "tools/check/api_table.h"
+#include "tools/check/disturbance.h"
 #include "tools/check/heap.h"
 #include "tools/check/worker.h"
 #include "tools/state_types.h"
@@ -33,6 +34,17 @@ int64_t mapped_pages() {
   int64_t pages = 0;
   in >> pages;
   return pages;
+}
+
+int64_t num_threads() { return static_cast<int64_t>(other_threads().size()); }
+
+// Whether threads do not end by themselves.
+bool stays(int64_t count) {
+  for (int i = 0; i < 50; ++i) {
+    if (num_threads() < count) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
 }
 
 // Creates a call site, calls it twice, and destroys it. Returns whether the handler accepts the
@@ -73,7 +85,7 @@ bool grows(const std::vector<int64_t>& counts) {
 void check_leaks(Session& session, size_t test) {
   // The command cannot delete the state of these.
   if (has_adopted_types()) return;
-  std::vector<int64_t> files, pages;
+  std::vector<int64_t> files, pages, threads;
   bool is_ok = true;
   const auto num_tasks = [] { return num_tasks_scheduled() + heap::num_threads_started(); };
   const uint64_t tasks_before = num_tasks();
@@ -84,6 +96,11 @@ void check_leaks(Session& session, size_t test) {
     if (cycle < 0) continue;
     files.push_back(num_open_files());
     pages.push_back(mapped_pages());
+    threads.push_back(num_threads());
+  }
+  if (grows(threads) && stays(threads.back())) {
+    session.report(test, {"leak", "threads", "every call leaves a thread running", {}});
+    return;
   }
   const heap::Leaks leaks = lasting_leaks(num_tasks() != tasks_before);
   if (has_blocks(leaks)) {

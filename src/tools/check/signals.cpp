@@ -9,12 +9,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 namespace farcall::tools::signals {
 namespace {
 
 constexpr size_t kMostRegions = 4096;
+constexpr size_t kMostFormer = 64;
 Region g_regions[kMostRegions];  // begin 0: free
+Region g_former[kMostFormer];    // the latest ones that were removed
+size_t g_num_removed = 0;
 std::atomic_flag g_signal_lock = ATOMIC_FLAG_INIT;
 Crash* g_crash = nullptr;
 std::atomic<bool> g_is_in_call{false};
@@ -47,15 +51,16 @@ uintptr_t stack_pointer([[maybe_unused]] const ucontext_t* context) {
 }
 
 // The operand, or its guard, that the address is in.
-void find_region(Crash& crash) {
-  for (const Region& region : g_regions) {
+bool find_region(std::span<const Region> regions, Crash& crash) {
+  for (const Region& region : regions) {
     if (region.begin == 0 || crash.address < region.begin || crash.address >= region.end) continue;
     crash.has_region = true;
     crash.name = region.name;
     crash.offset = static_cast<int64_t>(crash.address - region.data);
     crash.nbytes = region.nbytes;
-    return;
+    return true;
   }
+  return false;
 }
 
 void on_report(const sanitizer::Report& report) {
@@ -70,7 +75,7 @@ void on_report(const sanitizer::Report& report) {
   std::snprintf(crash.message, sizeof(crash.message), file && *file ? "%s, at %s:%u" : "%s",
                 report.message, file, report.line);
   if (crash.message[0] >= 'A' && crash.message[0] <= 'Z') crash.message[0] += 'a' - 'A';
-  find_region(crash);
+  find_region(g_regions, crash);
   crash.is_set = true;
   crash.num_frames =
       report.kind == sanitizer::Kind::kUndefined
@@ -93,10 +98,13 @@ void on_signal(int number, siginfo_t* info, void* context_pointer) {
   if (number == SIGSEGV || number == SIGBUS) {
     crash.address = reinterpret_cast<uintptr_t>(info->si_addr);
     crash.access = access_of(context);
-    find_region(crash);
+    crash.has_no_address = info->si_code == SI_KERNEL;
     const uintptr_t stack = stack_pointer(context);
-    crash.is_stack_overflow =
-        !crash.has_region && crash.address + (1 << 16) > stack && crash.address < stack + (1 << 16);
+    if (!find_region(g_regions, crash)) {
+      crash.is_stack_overflow =
+          crash.address + (1 << 16) > stack && crash.address < stack + (1 << 16);
+      if (!crash.is_stack_overflow) crash.is_former = find_region(g_former, crash);
+    }
   }
   crash.is_set = true;
   if (!crash.is_stack_overflow) crash.num_frames = runtime::foreign_stack(crash.frames, 16);
@@ -125,7 +133,9 @@ void add_region(const Region& region) {
 void remove_region(uintptr_t begin) {
   const RegionLock lock;
   for (Region& slot : g_regions) {
-    if (slot.begin == begin) slot.begin = 0;
+    if (slot.begin != begin) continue;
+    g_former[g_num_removed++ % kMostFormer] = slot;
+    slot.begin = 0;
   }
 }
 
@@ -143,6 +153,12 @@ void install(Crash* crash) {
   }
   sanitizer::set_handler(on_report);
   std::atexit(on_exit);
+}
+
+void end_copy(int parent) {
+  g_crash->is_copy = true;
+  kill(parent, SIGABRT);
+  _exit(0);
 }
 
 void set_in_call(bool is_in_call) { g_is_in_call = is_in_call; }

@@ -27,14 +27,17 @@ enum class Access : uint8_t { kUnknown, kRead, kWrite };
 struct Crash {
   bool is_set;
   bool is_exit;  // the handler ended the process
+  bool is_copy;  // a process that the handler forked returned from the call
   int signal;
   uint64_t address;
   Access access;
   bool has_region;
+  bool is_former;  // the region was removed before
   BufferName name;
   int64_t offset;  // from the beginning of the data
   uint64_t nbytes;
   bool is_stack_overflow;
+  bool has_no_address;        // the access was to an address that no memory can have
   sanitizer::Kind sanitizer;  // that reported it; kNone for a signal
   char what[64];              // the sanitizer's word for it, such as "heap-buffer-overflow"
   char message[240];          // of undefined behaviour, with the place
@@ -47,5 +50,7 @@ struct Crash {
 void install(Crash* crash);
 // While this is set, an exit of the process is reported as the handler's.
 void set_in_call(bool is_in_call);
+// Ends this process, which the handler forked, and its parent.
+[[noreturn]] void end_copy(int parent);
 
 }  // namespace farcall::tools::signals

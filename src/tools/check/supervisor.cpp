@@ -38,6 +38,8 @@ constexpr int kMostCrashes = 8, kMostTimeouts = 2;
 constexpr int kMostStarts = 8;
 constexpr double kSecondsOfStarts = 0.4;
 constexpr double kSecondsForSmallerRace = 2.5;
+// A sleep of 20 ms that takes longer than this shows that the machine stood still, in seconds.
+constexpr double kLongPause = 0.2;
 
 // Removes template arguments, which may be very long.
 std::string without_template_arguments(const std::string& name) {
@@ -77,10 +79,15 @@ class Supervisor {
         mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw Failure(kCouldNotRun, "there is not enough memory.");
     shared_ = new (memory) Shared{};
+    errors_fd_ = memfd_create("errors", MFD_CLOEXEC);
+    fcntl(errors_fd_, F_SETFL, O_APPEND);
     report_.spec = spec;
     report_.seed = options.seed;
   }
-  ~Supervisor() { munmap(shared_, sizeof(Shared)); }
+  ~Supervisor() {
+    close(errors_fd_);
+    munmap(shared_, sizeof(Shared));
+  }
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
@@ -90,8 +97,10 @@ class Supervisor {
     run_steps(steps);
     if (succeeded_.empty() && report_.failure.empty() && report_.findings.empty() &&
         !report_.is_timed_out) {
-      report_.failure = cases_.empty()
-                            ? why_no_cases(spec_)
+      report_.failure = cases_.empty() ? why_no_cases(spec_)
+                        : refused_.empty()
+                            ? "the process that ran the handler did not report: does the handler "
+                              "close files that it did not open?"
                             : fmt::format("the handler refuses every call: {}", report_.refusal);
     }
     if (!succeeded_.empty() && report_.failure.empty()) run_later();
@@ -202,6 +211,7 @@ class Supervisor {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) throw Failure(kCouldNotRun, "no pipe could be made.");
     std::fflush(nullptr);
+    static_cast<void>(ftruncate(errors_fd_, 0));
     const pid_t pid = fork();
     if (pid < 0) throw Failure(kCouldNotRun, "no process could be started.");
     if (pid == 0) {
@@ -216,7 +226,9 @@ class Supervisor {
 
   [[noreturn]] void run_in_child(const std::vector<Step>& steps, size_t first, int fd) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    be_silent();  // the output of handlers is not the command's output
+    setpgid(0, 0);  // for processes that the handler starts
+    be_silent();    // the output of handlers is not the command's output
+    dup2(errors_fd_, STDERR_FILENO);
     Session session(spec_, options_, cases_, *shared_, fd);
     try {
       run_worker(session, steps, first);
@@ -229,23 +241,32 @@ class Supervisor {
 
   bool watch(pid_t pid, int fd, size_t num_steps) {
     const double started = now_seconds();
-    // Time spent waiting for a processor does not count as time of the call.
-    double waited_before = 0, last_seen = 0;
-    bool is_hung = false, is_killed = false;
+    // Time spent waiting for a processor does not count as time of the call, nor does time in which
+    // the whole machine stood still.
+    double waited_before = 0, last_seen = 0, stood_still = 0;
+    bool is_hung = false, is_killed = false, has_ended = false;
     double killed_at = 0;
     std::string text;
     char buffer[1 << 14];
     while (true) {
       pollfd wait = {.fd = fd, .events = POLLIN, .revents = 0};
-      const int ready = poll(&wait, 1, 20);
+      const double before = now_seconds();
+      const int ready = poll(&wait, 1, has_ended ? 0 : 20);
+      const double now = now_seconds();
+      if (now - before > kLongPause) stood_still += now - before;
       if (ready > 0) {
         const ssize_t count = read(fd, buffer, sizeof(buffer));
         if (count <= 0) break;
         text.append(buffer, static_cast<size_t>(count));
         continue;
       }
-      const double now = now_seconds(), last = shared_->last_call;
-      const double waited = waited_seconds(pid);
+      // Processes that the handler started may have the pipe open still.
+      if (has_ended) break;
+      has_ended = waitpid(pid, &status_, WNOHANG) == pid;
+      if (has_ended) continue;
+      limit_errors();
+      const double last = shared_->last_call;
+      const double waited = waited_seconds(pid) + stood_still;
       if (last != last_seen) {
         last_seen = last;
         waited_before = waited;
@@ -264,15 +285,40 @@ class Supervisor {
       }
       if (is_killed && killed_at == 0) killed_at = now;
     }
-    while (waitpid(pid, &status_, 0) < 0 && errno == EINTR) {
+    while (!has_ended && waitpid(pid, &status_, 0) < 0 && errno == EINTR) {
     }
+    kill(-pid, SIGKILL);
     for (const std::string& line : split(text, '\n')) {
       if (!line.empty()) take(Json::parse(line, nullptr, false));
     }
     return is_hung;
   }
 
+  // Handlers may print without end.
+  void limit_errors() const {
+    constexpr off_t kMostBytes = 1 << 20;
+    if (lseek(errors_fd_, 0, SEEK_END) > kMostBytes) {
+      static_cast<void>(ftruncate(errors_fd_, 0));
+    }
+  }
+
   // ---- what came of it ----
+
+  // What the process printed last, such as the text of a failed assertion.
+  std::string last_words() const {
+    constexpr off_t kBytes = 600;
+    std::string text(kBytes, '\0');
+    const off_t begin = std::max<off_t>(0, lseek(errors_fd_, 0, SEEK_END) - kBytes);
+    text.resize(static_cast<size_t>(
+        std::max<ssize_t>(0, pread(errors_fd_, text.data(), text.size(), begin))));
+    std::string before, last;
+    for (const std::string& line : split(text, '\n')) {
+      if (line.empty()) continue;
+      before = std::exchange(last, line);
+    }
+    // std::terminate prints the text of an exception in a line of its own.
+    return last.starts_with("what():") ? before + " " + last : last;
+  }
 
   void take(const Json& json) {
     if (json.is_discarded()) return;
@@ -342,7 +388,7 @@ class Supervisor {
                             .stack = {},
                             .data_seed = shared_->data_seed,
                             .values = shared_->values};
-    for (int i = 0; i < crash.num_frames; ++i) {
+    for (int i = 0; i < (crash.is_copy ? 0 : crash.num_frames); ++i) {
       const runtime::StackFrame& frame = crash.frames[i];
       if (sanitizer::is_runtime(frame.library)) continue;
       std::string text = frame_text(frame.library, frame.symbol, frame.offset);
@@ -400,6 +446,10 @@ class Supervisor {
       finding.kind = !is_overflow ? "crash" : is_write ? "oob-write" : "oob-read";
       finding.message = fmt::format("AddressSanitizer: {}, {} of {} bytes", what,
                                     is_write ? "a write" : "a read", crash.nbytes);
+    } else if (crash.is_copy) {
+      finding.kind = "abort";
+      finding.message =
+          "a process that the handler forks returns from the call too; it must end with _exit";
     } else if (crash.is_set && crash.is_exit) {
       finding.kind = "abort";
       finding.message = "the handler ends the process (exit)";
@@ -407,11 +457,20 @@ class Supervisor {
       finding.kind = crash.signal == SIGABRT ? "abort" : "crash";
       finding.message =
           crash.signal == SIGABRT ? "the handler aborts the process" : signal_text(crash.signal);
+      if (const std::string words = last_words(); crash.signal == SIGABRT && !words.empty()) {
+        finding.message += ": " + words;
+      }
       if (crash.signal == SIGSEGV && crash.is_stack_overflow) {
         finding.message = "stack overflow";
       } else if (crash.signal == SIGSEGV || crash.signal == SIGBUS) {
-        finding.message += fmt::format(" at address 0x{:x}{}", crash.address,
-                                       crash.address < 4096 ? ", a null pointer" : "");
+        finding.message +=
+            crash.has_no_address
+                ? fmt::format(" at an address that no memory can have{}",
+                              finding.stack.empty() ? "; is an array on the stack written past its "
+                                                      "end, over the return address?"
+                                                    : "")
+                : fmt::format(" at address 0x{:x}{}", crash.address,
+                              crash.address < 4096 ? ", a null pointer" : "");
       }
     } else if (WIFSIGNALED(status_)) {
       finding.kind = "crash";
@@ -429,7 +488,15 @@ class Supervisor {
     const bool is_inside = crash.offset >= 0 && crash.offset < nbytes;
     finding.operand = crash.name.to_string();
     const char* verb = is_write ? "writes" : "reads";
-    if (is_inside && crash.name.kind == BufferName::Kind::kArgument) {
+    if (crash.is_former) {
+      finding.kind = is_write ? "oob-write" : "oob-read";
+      finding.message = fmt::format(
+          "{} {} of an earlier call, at byte offset {}: the handler keeps "
+          "a pointer to it",
+          verb, finding.operand, crash.offset);
+      return;
+    }
+    if (is_inside && crash.name.is_input()) {
       finding.kind = "input-write";
       finding.message = fmt::format("writes to {}, which is an input, at byte offset {}",
                                     finding.operand, crash.offset);
@@ -492,6 +559,7 @@ class Supervisor {
   double begin_;
   Shared* shared_;
   int status_ = 0;
+  int errors_fd_;                         // a file for the standard error stream of the handlers
   std::map<size_t, uint64_t> succeeded_;  // with the hash of their results
   std::vector<size_t> refused_;
   std::optional<CheckFinding> crash_at_start_;  // of the first calls, on several threads

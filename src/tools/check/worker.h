@@ -85,6 +85,8 @@ void run_worker(Session& session, const std::vector<Step>& steps, size_t first);
 
 // The functions of the steps.
 void check_calls(Session& session, size_t test);
+void check_special_values(Session& session, size_t test);
+void check_another_process(Session& session, size_t test);
 void check_threads(Session& session, const Step& step);
 void check_leaks(Session& session, size_t test);
 

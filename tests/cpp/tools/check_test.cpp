@@ -20,6 +20,7 @@ struct Planted {
   std::string kind;
   std::string operand;  // the operand that the finding names, if any
   Words options = {};
+  std::string text = {};  // a part of the finding's message
 };
 
 void PrintTo(const Planted& planted, std::ostream* out) { *out << planted.symbol; }
@@ -51,6 +52,14 @@ const Planted kPlanted[] = {
      "argument 0",
      {"--arg", "f32[N+1]", "--ret", "f32[N]"}},
     {"planted_own", "square_only", "oob-read", "argument 0"},
+    {"planted_own", "heap_past", "oob-write", "heap"},
+    {"planted_own", "keeps_operand", "oob-read", "argument 0"},
+    {"planted_own", "axes_past", "oob-read", "attribute axes", {"--attr", "axes:s64[]=0,1"}},
+    {"planted_own",
+     "sorts_attribute",
+     "input-write",
+     "attribute weights",
+     {"--attr", "weights:f32[]=3,1,2"}},
     {"planted_own", "writes_input", "input-write", "argument 0"},
     {"planted_own", "restores_input", "input-write", "argument 0"},
     {"planted_own", "clamps_input", "input-write", "argument 0"},
@@ -72,6 +81,8 @@ const Planted kPlanted[] = {
     {"planted_own", "uses_address", "nondeterministic", ""},
     {"planted_own", "uses_process", "nondeterministic", ""},
     {"planted_own", "uses_alignment", "nondeterministic", "result 0"},
+    {"planted_own", "uses_time", "nondeterministic", "result 0"},
+    {"planted_own", "rounds_down", "nondeterministic", ""},
     {"planted_own", "static_buffer", "race", "result 0"},
     {"planted_own", "static_sum", "race", "result 0"},
     {"planted_own", "shared_state", "race", "result 0"},
@@ -81,6 +92,7 @@ const Planted kPlanted[] = {
     {"planted_own", "own_threads", "race", "result 0"},
     {"planted_own", "leaks_block", "leak", ""},
     {"planted_own", "leaks_file", "leak", ""},
+    {"planted_own", "leaks_thread", "leak", "threads"},
     {"planted_own", "leaks_state", "leak", ""},
     {"planted_own", "leaks_when_it_fails", "leak", ""},
     {"planted_own", "reverses", "alias", "result 0", {"--alias", "0:0"}},
@@ -96,16 +108,24 @@ const Planted kPlanted[] = {
      "result 0",
      {"--arg", "f32[N,M]", "--ret", "f32[N]", "--reference",
       checked_library("planted_own") + ":row_sums"}},
+    {"planted_own",
+     "largest_without_nan",
+     "wrong-result",
+     "result 0",
+     {"--reference", checked_library("planted_own") + ":largest"}},
     {"planted_own", "null_pointer", "crash", ""},
     {"planted_own", "divides_by_size", "crash", ""},
     {"planted_own", "divides_by_value", "crash", ""},
     {"planted_own", "recurses", "crash", ""},
     {"planted_own", "aborts", "abort", ""},
+    {"planted_own", "asserts", "abort", "", {}, "`x.element_count() % 2 == 0 && \"rows come in"},
+    {"planted_own", "forks", "abort", "", {}, "a process that the handler forks"},
     {"planted_own", "exits", "abort", ""},
-    {"planted_own", "terminates", "abort", ""},
+    {"planted_own", "terminates", "abort", "", {}, "'std::runtime_error' what():  empty"},
     {"planted_own", "hangs", "timeout", "", {"--call-timeout", "0.7"}},
     {"planted_own", "never_done", "timeout", "", {"--call-timeout", "0.7"}},
     {"planted_own", "throws", "exception", ""},
+    {"planted_own", "throws_odd", "exception", "", {}, "an object of the type Odd"},
     {"planted_own", "silent", "silent-error", ""},
     {"planted_xla", "xla_write_past", "oob-write", "result 0", kUnary},
     {"planted_xla", "xla_read_past", "oob-read", "argument 0", kUnary},
@@ -163,6 +183,7 @@ TEST_P(Finds, TheDefectAndNoOther) {
   for (const auto& finding : json["findings"]) {
     EXPECT_EQ(finding["kind"], planted.kind) << finding.dump(2);
     EXPECT_FALSE(finding["message"].get<std::string>().empty());
+    EXPECT_THAT(finding["message"].get<std::string>(), testing::HasSubstr(planted.text));
   }
   ASSERT_FALSE(json["findings"].empty());
   if (!planted.operand.empty()) {
@@ -218,6 +239,11 @@ const Sound kSound[] = {
     {"sound_own", "maps_memory"},
     {"sound_own", "zeroed_block"},
     {"sound_own", "many_scratch"},
+    {"sound_own", "dead_lanes"},
+    {"sound_own", "resizes"},
+    {"sound_own", "rounds_down_meanwhile"},
+    {"sound_own", "asks_a_process"},
+    {"sound_own", "waits_until"},
     {"sound_own", "opens_and_closes"},
     {"sound_own", "sums_in_place"},
     {"sound_own", "sums_in_place", {"--alias", "0:0"}},

@@ -1,13 +1,18 @@
 // Handlers with one defect each, written with farcall/ffi.h. check_test.cpp tells which.
+#undef NDEBUG
+#include <pthread.h>
 #include <unistd.h>
 
 #include <fcntl.h>
 #include <algorithm>
+#include <cassert>
+#include <cfenv>
 #include <cmath>
 #include <complex>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -108,7 +113,65 @@ static void square_only(ffi::BufferR2<ffi::F32> x, ffi::Result<ffi::BufferR2<ffi
 }
 FARCALL_DEFINE_HANDLER(square_only, square_only);
 
+// A block of its own, not an operand.
+static void heap_past(F32 x, Out y) {
+  const size_t n = x.element_count();
+  auto* sums = new float[n + 1];
+  OPAQUE(sums);
+  for (size_t i = 0; i <= n + 1; ++i) sums[i] = 0.5f;
+  for (size_t i = 0; i < n; ++i) y->typed_data()[i] = sums[i] * x.typed_data()[i];
+  delete[] sums;
+}
+FARCALL_DEFINE_HANDLER(heap_past, heap_past);
+
+static void keeps_operand(F32 x, Out y) {
+  static const float* first = nullptr;
+  const volatile float* of_first_call = first;
+  copy(x, y);
+  if (of_first_call != nullptr) (void)*of_first_call;
+  if (first == nullptr) first = x.typed_data();
+}
+FARCALL_DEFINE_HANDLER(keeps_operand, keeps_operand);
+
+// Always takes three axes.
+static void axes_past(F32 x, Out y, ffi::Span<const int64_t> axes) {
+  const int64_t* axis = axes.begin();
+  OPAQUE(axis);
+  const int64_t sum = axis[0] + axis[1] + axis[2];
+  copy(x, y);
+  if (sum > 1000000 && x.element_count() > 0) y->typed_data()[0] = 0;
+}
+FARCALL_DEFINE_HANDLER(axes_past, axes_past, "axes");
+
 // ---- inputs and results ----
+
+static void sorts_attribute(F32 x, Out y, ffi::Span<const float> weights) {
+  auto* begin = const_cast<float*>(weights.begin());
+  std::sort(begin, begin + weights.size());
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] * weights[0];
+}
+FARCALL_DEFINE_HANDLER(sorts_attribute, sorts_attribute, "weights");
+
+// A comparison with nan is false.
+static void largest_without_nan(F32 x, ffi::Result<ffi::BufferR0<ffi::F32>> largest) {
+  float found = -INFINITY;
+  for (size_t i = 0; i < x.element_count(); ++i) {
+    if (x.typed_data()[i] > found) found = x.typed_data()[i];
+  }
+  *largest->typed_data() = found;
+}
+FARCALL_DEFINE_HANDLER(largest_without_nan, largest_without_nan);
+static void largest(F32 x, ffi::Result<ffi::BufferR0<ffi::F32>> largest) {
+  float found = -INFINITY;
+  for (size_t i = 0; i < x.element_count(); ++i) {
+    const float value = x.typed_data()[i];
+    if (std::isnan(value) || value > found) found = value;
+    if (std::isnan(found)) break;
+  }
+  *largest->typed_data() = found;
+}
+FARCALL_DEFINE_HANDLER(largest, largest);
 
 static void writes_input(F32 x, Out y) {
   auto* data = const_cast<float*>(x.typed_data());
@@ -294,6 +357,20 @@ static void uses_alignment(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(uses_alignment, uses_alignment);
 
+static void uses_time(F32 x, Out y) {
+  const time_t now = time(nullptr);
+  const int day = localtime(&now)->tm_mday;
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] + static_cast<float>(day);
+}
+FARCALL_DEFINE_HANDLER(uses_time, uses_time);
+
+static void rounds_down(F32 x, Out y) {
+  std::fesetround(FE_DOWNWARD);
+  copy(x, y);
+}
+FARCALL_DEFINE_HANDLER(rounds_down, rounds_down);
+
 // ---- threads ----
 
 static void static_buffer(F32 x, Out y) {
@@ -391,6 +468,17 @@ static void leaks_file(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(leaks_file, leaks_file);
 
+static void leaks_thread(F32 x, Out y) {
+  pthread_t thread;
+  const auto wait = [](void*) -> void* {
+    while (true) pause();
+  };
+  pthread_create(&thread, nullptr, wait, nullptr);
+  pthread_detach(thread);
+  copy(x, y);
+}
+FARCALL_DEFINE_HANDLER(leaks_thread, leaks_thread);
+
 struct Tables {
   float* table;  // nobody deletes it
 };
@@ -486,6 +574,21 @@ static void aborts(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(aborts, aborts);
 
+static void asserts(F32 x, Out y) {
+  copy(x, y);
+  assert(x.element_count() % 2 == 0 && "rows come in pairs");
+}
+FARCALL_DEFINE_HANDLER(asserts, asserts);
+
+// The copy of the process goes on with the calls.
+static void forks(F32 x, Out y) {
+  static const pid_t first_process = getpid();
+  static int num_forks = 0;
+  copy(x, y);
+  if (x.element_count() == 9 && getpid() == first_process && ++num_forks <= 2) (void)fork();
+}
+FARCALL_DEFINE_HANDLER(forks, forks);
+
 static void exits(F32 x, Out y) {
   copy(x, y);
   if (x.element_count() > 16) std::exit(0);
@@ -520,6 +623,13 @@ static void throws(F32 x, Out y) {
   if (x.element_count() > 4) y->typed_data()[0] = few.at(x.element_count());
 }
 FARCALL_DEFINE_HANDLER(throws, throws);
+
+struct Odd {};
+static void throws_odd(F32 x, Out y) {
+  copy(x, y);
+  if (x.element_count() == 0) throw Odd();
+}
+FARCALL_DEFINE_HANDLER(throws_odd, throws_odd);
 
 static ffi::Error silent(F32 x, Out y) {
   copy(x, y);

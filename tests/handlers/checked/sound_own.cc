@@ -1,10 +1,12 @@
 // Sound handlers that look suspicious, written with farcall/ffi.h: check finds nothing here.
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fcntl.h>
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <cmath>
 #include <complex>
@@ -243,6 +245,32 @@ static void opens_and_closes(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(opens_and_closes, opens_and_closes);
 
+// Memory that is not initialised goes through the same arithmetic, and is left out.
+static void dead_lanes(F32 x, Out y) {
+  const size_t n = x.element_count(), padded = (n + 8) / 8 * 8;
+  const std::unique_ptr<float[]> lanes(new float[padded]);
+  std::copy(x.typed_data(), x.typed_data() + n, lanes.get());
+  for (size_t i = 0; i < padded; ++i) lanes[i] += 1;
+  std::copy(lanes.get(), lanes.get() + n, y->typed_data());
+}
+FARCALL_DEFINE_HANDLER(dead_lanes, dead_lanes);
+
+// One block that grows, kept from call to call.
+static void resizes(F32 x, Out y) {
+  static std::mutex mutex;
+  static float* block = nullptr;
+  static size_t size = 0;
+  const std::lock_guard lock(mutex);
+  if (x.element_count() >= size) {
+    size = x.element_count() + 1;
+    block = static_cast<float*>(std::realloc(block, size * sizeof(float)));
+  }
+  std::copy(x.typed_data(), x.typed_data() + x.element_count(), block);
+  block[x.element_count()] = 0;
+  std::copy(block, block + x.element_count(), y->typed_data());
+}
+FARCALL_DEFINE_HANDLER(resizes, resizes);
+
 // ---- results that look as if they depended on more than the inputs ----
 
 static void sums_in_place(F32 x, Out y) {
@@ -297,6 +325,44 @@ static ffi::Error any_number(ffi::RemainingArgs args, ffi::RemainingRets results
   return {};
 }
 FARCALL_DEFINE_HANDLER(any_number, any_number);
+
+static void rounds_down_meanwhile(F32 x, Out y) {
+  const int before = std::fegetround();
+  std::fesetround(FE_DOWNWARD);
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i] / 3;
+  std::fesetround(before);
+}
+FARCALL_DEFINE_HANDLER(rounds_down_meanwhile, rounds_down_meanwhile);
+
+// A process that ends by itself.
+static void asks_a_process(F32 x, Out y) {
+  std::memcpy(y->typed_data(), x.typed_data(), x.size_bytes());
+  if (x.element_count() != 9) return;
+  const pid_t process = fork();
+  if (process == 0) _exit(0);
+  waitpid(process, nullptr, 0);
+}
+FARCALL_DEFINE_HANDLER(asks_a_process, asks_a_process);
+
+// A wait with a time at which it ends.
+static void waits_until(F32 x, Out y) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_done = false;
+  std::thread other([&] {
+    std::memcpy(y->typed_data(), x.typed_data(), x.size_bytes());
+    const std::lock_guard lock(mutex);
+    is_done = true;
+    changed.notify_all();
+  });
+  {
+    std::unique_lock lock(mutex);
+    while (!is_done)
+      changed.wait_until(lock, std::chrono::system_clock::now() + std::chrono::seconds(1));
+  }
+  other.join();
+}
+FARCALL_DEFINE_HANDLER(waits_until, waits_until);
 
 // ---- threads ----
 

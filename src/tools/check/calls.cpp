@@ -1,0 +1,518 @@
+// Checks one shape by calls one after the other.
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+
+#include "tools/check/api_table.h"
+#include "tools/check/disturbance.h"
+#include "tools/check/heap.h"
+#include "tools/check/worker.h"
+#include "tools/child.h"
+#include "tools/elf_file.h"
+#include "tools/failure.h"
+#include "tools/python.h"
+
+namespace farcall::tools {
+namespace {
+
+using Bytes = std::vector<std::vector<std::byte>>;
+
+// For how long a call is repeated to let the handler's threads race, in seconds.
+constexpr double kMeetingSeconds = 0.1;
+
+uint64_t hash_of(const Bytes& results) {
+  uint64_t hash = 14695981039346656037u;
+  for (const auto& result : results) {
+    for (const std::byte byte : result)
+      hash = (hash ^ static_cast<uint64_t>(byte)) * 1099511628211u;
+  }
+  return hash;
+}
+
+std::string without_prefix(const std::string& message, const std::string& symbol) {
+  std::string_view text = message;
+  if (text.starts_with(symbol)) text.remove_prefix(symbol.size());
+  while (!text.empty() && (text.front() == ':' || text.front() == ' ')) text.remove_prefix(1);
+  return std::string(text);
+}
+
+class Calls {
+ public:
+  Calls(Session& session, size_t test)
+      : session_(session), index_(test), test_(session.cases[test]) {}
+
+  void run() {
+    std::optional<Site> site;
+    try {
+      site.emplace(session_.spec, test_, session_.handler);
+    } catch (const FfiError& error) {
+      refuse({.code = error.code(), .message = error.detail()});
+      return;
+    }
+    Call call(*site, session_.options, data_seed(), Placement::kEnd);
+    const Outcome outcome = run_first(call);
+    if (!outcome.is_ok) return refuse(outcome);
+    session_.succeeded(index_, outcome.seconds, hash_of(first_));
+    if (is_repeatable(call) && look_for_what_was_not_written(call) &&
+        !session_.spec.aliases.empty())
+      check_alias(*site);
+    check_reference(call);
+    if (is_slow_) return;
+    Call other(*site, session_.options, data_seed(), Placement::kBegin);
+    if (run(other, {}).is_ok && !has_findings_) compare_placements(call, other);
+  }
+
+  // Special values may make a sound handler fail, loop or vary: only accesses to wrong memory
+  // count, and results that differ from those of a reference.
+  void run_special() {
+    try {
+      const Site site(session_.spec, test_, session_.handler);
+      for (const Placement placement : {Placement::kEnd, Placement::kBegin}) {
+        Call call(site, session_.options, data_seed(), placement, Aliasing::kAsTold,
+                  Values::kSpecial);
+        const Outcome outcome = run(call, {}, nullptr, kWithSpecialValues);
+        if (!outcome.is_ok || has_findings_) continue;
+        first_ = call.results();
+        check_reference(call, kWithSpecialValues);
+      }
+    } catch (const FfiError&) {
+      return;
+    }
+  }
+
+  // Computes results that the parent compares with those of another process, in which everything
+  // has other addresses.
+  void run_elsewhere() {
+    try {
+      const Site site(session_.spec, test_, session_.handler);
+      Call call(site, session_.options, data_seed(), Placement::kEnd);
+      const Outcome outcome = run_first(call);
+      if (outcome.is_ok && is_repeatable(call))
+        session_.succeeded(index_, outcome.seconds, hash_of(first_));
+    } catch (const FfiError&) {
+      return;  // the first process has reported it
+    }
+  }
+
+ private:
+  Outcome run_first(Call& call) {
+    const uint64_t tasks = num_tasks_scheduled() + heap::num_threads_started();
+    Outcome outcome = run(call, {});
+    uses_threads_ = num_tasks_scheduled() + heap::num_threads_started() != tasks;
+    is_slow_ = outcome.seconds > 0.1;
+    first_ = call.results();
+    return outcome;
+  }
+
+  uint64_t data_seed() const { return test_.data_seed(session_.options.seed); }
+
+  Outcome run(Call& call, const Fill& fill, ThreadPool* pool = nullptr,
+              std::string_view remark = "") {
+    Outcome outcome = session_.run(call, fill, pool);
+    if (!outcome.changed_mode.empty()) {
+      report("nondeterministic", "",
+             fmt::format("the handler leaves {} changed: results of later computations depend on "
+                         "whether it has run",
+                         outcome.changed_mode));
+    }
+    if (const auto& overflow = outcome.heap_overflow) {
+      has_findings_ = true;
+      session_.report(
+          index_, {"oob-write", "heap",
+                   fmt::format("writes past the end of a block of the heap, at byte offset {} of "
+                               "{} bytes; the block is freed here",
+                               overflow->offset, overflow->nbytes),
+                   overflow->stack});
+    }
+    if (!outcome.damaged) return outcome;
+    const bool is_before = outcome.damage_offset < 0;
+    report("oob-write", outcome.damaged->to_string(),
+           fmt::format("writes {} {}, at byte offset {} of {} bytes{}",
+                       is_before ? "before the beginning of" : "past the end of",
+                       outcome.damaged->to_string(), outcome.damage_offset, outcome.damaged_bytes,
+                       remark));
+    return outcome;
+  }
+
+  void report(std::string kind, std::string operand, std::string message) {
+    has_findings_ = true;
+    session_.report(index_, {std::move(kind), std::move(operand), std::move(message), {}});
+  }
+
+  void refuse(const Outcome& outcome) {
+    const std::string exception = leaving_exception(outcome);
+    if (!exception.empty()) {
+      session_.report(
+          index_, {"exception", "", fmt::format("an exception leaves the handler: {}", exception),
+                   heap::exception_stack()});
+    } else if (outcome.code == ErrorCode::kOk) {
+      report("silent-error", "", "returns an error with the code OK");
+    } else if (without_prefix(outcome.message, session_.spec.symbol).empty()) {
+      report("silent-error", "",
+             fmt::format("returns the error {} without a message", error_code_name(outcome.code)));
+    }
+    session_.refused(index_, fmt::format("{}: {}", error_code_name(outcome.code), outcome.message));
+  }
+
+  // The text of the exception that left the handler or its function, or its type; empty if there
+  // was none. The headers turn an exception that leaves the function into an INTERNAL error.
+  std::string leaving_exception(const Outcome& outcome) const {
+    const heap::Exception& last = heap::last_exception();
+    if (last.type.empty()) return outcome.exception;
+    const std::string text = last.is_standard ? last.text : "unknown exception";
+    const bool is_its_error =
+        outcome.code == ErrorCode::kInternal &&
+        (text.empty() ? without_prefix(outcome.message, session_.spec.symbol).empty()
+                      : outcome.message.ends_with(text));
+    if (outcome.exception.empty() && !is_its_error) return "";
+    if (!last.text.empty()) return last.text;
+    const std::string name = demangled("_ZTI" + last.type);  // "typeinfo for Odd"
+    return fmt::format("an object of the type {}", name.substr(name.rfind("for ") + 4));
+  }
+
+  // Whether the same call gives the same bits again. Gives the handler's threads time to race.
+  bool is_repeatable(Call& call) {
+    const bool is_long = uses_threads_ && !is_slow_ && index_ < 3;
+    std::optional<Disturbance> disturbance;
+    if (is_long) disturbance.emplace(session_.options.seed);
+    const int times = is_slow_ ? 1 : is_long ? 40 : 4;
+    const double end = is_long ? now_seconds() + kMeetingSeconds : 0;
+    for (int i = 0; i < times || now_seconds() < end; ++i) {
+      const Outcome outcome = run(call, {});
+      if (!outcome.is_ok) {
+        report("nondeterministic", "",
+               fmt::format("succeeds, then fails when called again with the same operands: {}",
+                           outcome.message));
+        return false;
+      }
+      const Bytes again = call.results();
+      const auto difference = first_difference(session_, index_, first_, again);
+      if (!difference) continue;
+      disturbance.reset();
+      report_varying(call, *difference, again);
+      return false;
+    }
+    return true;
+  }
+
+  // Reports a result that differed between calls with the same operands.
+  void report_varying(Call& call, const Difference& difference, const Bytes& again) {
+    const size_t result = difference.result;
+    const bool is_rounding = is_close(test_.results[result], first_[result], again[result], 1e-3);
+    if (uses_threads_ && !is_rounding && is_repeatable_on_one_thread(call)) {
+      report("race", difference.operand,
+             fmt::format("{} differs from call to call at {}, and not when its tasks run one "
+                         "after the other",
+                         difference.operand, difference.place));
+    } else {
+      report("nondeterministic", difference.operand,
+             fmt::format("{} differs from call to call with the same operands, at {}",
+                         difference.operand, difference.place));
+    }
+  }
+
+  bool is_repeatable_on_one_thread(Call& call) {
+    cpu_set_t all, one;
+    sched_getaffinity(0, sizeof(all), &all);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof(one), &one);
+    // With this policy, a new thread does not preempt the thread that started it.
+    const sched_param no_priority = {};
+    sched_setscheduler(0, SCHED_BATCH, &no_priority);
+    ThreadPool pool(1);
+    // On a busy machine some calls may be preempted: a majority of equal results is enough.
+    std::map<uint64_t, int> counts;
+    int most = 0, num_calls = 0;
+    for (; num_calls < 24 && (most < 6 || most * 3 < num_calls * 2); ++num_calls) {
+      run(call, {}, &pool);
+      most = std::max(most, ++counts[hash_of(call.results())]);
+    }
+    sched_setscheduler(0, SCHED_OTHER, &no_priority);
+    sched_setaffinity(0, sizeof(all), &all);
+    return most * 3 >= num_calls * 2;
+  }
+
+  // Fills uninitialised memory in several ways: results that change depend on it, and elements that
+  // keep the pattern were not written. Returns false if results vary by themselves.
+  bool look_for_what_was_not_written(Call& call) {
+    const uint64_t seed = session_.options.seed + 11;
+    Fill random;
+    random.results = {Pattern::Kind::kRandom, seed};
+    const Fill others = {.results = {Pattern::Kind::kComplement, seed},
+                         .scratch = {Pattern::Kind::kRandom, seed + 1},
+                         .zones = {Pattern::Kind::kComplement, 1},
+                         .heap_byte = 0x3c,
+                         .stack_byte = 0x3c,
+                         .has_other_time = true};
+    // A flag that is not zero is the same in all patterns but this one.
+    const Fill zeros = {.results = {Pattern::Kind::kZeros, 0},
+                        .scratch = {Pattern::Kind::kZeros, 0},
+                        .heap_byte = 0,
+                        .stack_byte = 0};
+    const std::vector<Fill> fills = {random, others, zeros};
+    std::vector<Bytes> again;
+    for (const Fill& fill : fills) {
+      run(call, fill);
+      again.push_back(call.results());
+    }
+    for (size_t i = 0; i < first_.size(); ++i) {
+      unwritten_.emplace_back(first_[i].size());
+      find_unwritten(call, i, seed * 64 + i, again[0][i], again[1][i]);
+    }
+    for (const Bytes& results : again) {
+      const auto difference = difference_of_written(results);
+      if (!difference) continue;
+      // The difference may be a rare variation between calls.
+      if (!is_repeatable(call)) return false;
+      if (!find_dependence(call, fills)) {
+        report_varying(call, *difference, results);
+        return false;
+      }
+      return true;
+    }
+    return true;
+  }
+
+  // Reports the memory on which the results depend. Returns false if chance explains the
+  // difference.
+  bool find_dependence(Call& call, const std::vector<Fill>& fills) {
+    for (const Fill& fill : fills) {
+      Fill results;
+      results.results = fill.results;
+      const auto difference = changes(call, results);
+      if (!difference) continue;
+      report("uninitialised-read", difference->operand,
+             fmt::format("{} at {} depends on what the result held before the call",
+                         difference->operand, difference->place));
+      return true;
+    }
+    for (Fill others : fills) {
+      others.results = {};
+      const auto difference = changes(call, others);
+      if (!difference) continue;
+      attribute(call, others, *difference);
+      return true;
+    }
+    return false;
+  }
+
+  // Marks and reports unwritten elements; `second` held random bytes before the call, `third` their
+  // complement. A complex element has two parts.
+  void find_unwritten(Call& call, size_t result, uint64_t seed,
+                      const std::vector<std::byte>& second, const std::vector<std::byte>& third) {
+    if (call.is_aliased(result)) return;
+    const ShapeDtype& type = test_.results[result];
+    const size_t width = byte_width(type.dtype());
+    const size_t part = is_complex(type.dtype()) ? width / 2 : width;
+    std::vector<std::byte> random(type.nbytes()), complement(type.nbytes()),
+        ones(part, std::byte{0xff});
+    fill(random, {Pattern::Kind::kRandom, seed});
+    fill(complement, {Pattern::Kind::kComplement, seed});
+    size_t count = 0, first_at = 0, last_element = 0;
+    for (size_t at = 0; at < type.nbytes(); at += part) {
+      const bool is_unwritten = std::memcmp(&first_[result][at], ones.data(), part) == 0 &&
+                                std::memcmp(&second[at], &random[at], part) == 0 &&
+                                std::memcmp(&third[at], &complement[at], part) == 0;
+      if (!is_unwritten) continue;
+      if (count == 0) first_at = at;
+      if (count == 0 || at / width != last_element) ++count;
+      last_element = at / width;
+      std::memcpy(&unwritten_[result][at], ones.data(), part);
+    }
+    if (count == 0) return;
+    report("unwritten-result", fmt::format("result {}", result),
+           fmt::format(
+               "{} of {} elements of result {} are not {}written, the first at {} (byte offset {})",
+               count, type.size(), result, part == width ? "" : "completely ",
+               element_position(type, session_.spec.results[result].layout, first_at / width),
+               first_at));
+  }
+
+  // Ignores the elements that are reported as unwritten: those have all bits set in the first
+  // results.
+  std::optional<Difference> difference_of_written(Bytes results) const {
+    for (size_t i = 0; i < unwritten_.size(); ++i) {
+      for (size_t at = 0; at < unwritten_[i].size(); ++at) results[i][at] |= unwritten_[i][at];
+    }
+    return first_difference(session_, index_, first_, results);
+  }
+
+  // The difference of results with this fill, if they differ with it and only with it, so often
+  // that chance does not explain it.
+  std::optional<Difference> changes(Call& call, const Fill& fill) {
+    std::optional<Difference> found;
+    const auto difference_with = [&](const Fill& used) {
+      run(call, used);
+      return difference_of_written(call.results());
+    };
+    for (int i = 0; i < (is_slow_ ? 2 : 6); ++i) {
+      found = difference_with(fill);
+      if (!found || difference_with({})) return std::nullopt;
+    }
+    return found;
+  }
+
+  // Reports which memory the results depend on.
+  void attribute(Call& call, const Fill& all, const Difference& difference) {
+    const std::string what =
+        fmt::format("{} at {} depends on", difference.operand, difference.place);
+    const size_t num_arguments = test_.arguments.size();
+    for (size_t i = 0; i < num_arguments + test_.results.size(); ++i) {
+      Fill zones;
+      zones.zones = all.zones;
+      zones.operand_of_zones = static_cast<int>(i);
+      if (!changes(call, zones)) continue;
+      const bool is_argument = i < num_arguments;
+      const std::string name = fmt::format("{} {}", is_argument ? "argument" : "result",
+                                           is_argument ? i : i - num_arguments);
+      report("oob-read", name, fmt::format("{} memory beside {}", what, name));
+      return;
+    }
+    Fill scratch, heap_fill, stack, time;
+    scratch.scratch = all.scratch;
+    heap_fill.heap_byte = all.heap_byte;
+    stack.stack_byte = all.stack_byte;
+    time.has_other_time = all.has_other_time;
+    if (changes(call, scratch))
+      return report("uninitialised-read", "scratch", what + " scratch memory that was not written");
+    if (changes(call, heap_fill))
+      return report("uninitialised-read", "heap",
+                    what + " allocated memory that was not written, or was freed");
+    if (changes(call, stack))
+      return report("uninitialised-read", "stack", what + " a variable that was not initialised");
+    if (changes(call, time))
+      return report("nondeterministic", difference.operand, what + " the time of the call");
+    report("uninitialised-read", difference.operand, what + " memory that was not written");
+  }
+
+  // Results must be the same whether or not they share the argument's memory.
+  void check_alias(const Site& site) {
+    Call separate(site, session_.options, data_seed(), Placement::kEnd, Aliasing::kSeparate);
+    if (!run(separate, {}).is_ok) return;
+    Bytes results = separate.results();
+    for (const auto& [argument, result] : session_.spec.aliases) {
+      // The handler may also write through the argument: in a program that is the same memory.
+      const auto written = separate.argument(argument);
+      if (std::ranges::equal(written, first_[result])) results[result] = first_[result];
+    }
+    if (const auto difference = first_difference(session_, index_, first_, results)) {
+      report("alias", difference->operand,
+             fmt::format("{} at {} differs when it lies in the memory of its argument: values are "
+                         "read after they were written over",
+                         difference->operand, difference->place));
+    }
+  }
+
+  // Operands at the beginning of a page and at another multiple of their alignment. Results may
+  // differ by rounding, because vector code may add in another order.
+  void compare_placements(Call& call, Call& other) {
+    constexpr double kTolerance = 1e-2;
+    const Bytes results = other.results();
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (is_close(test_.results[i], first_[i], results[i], kTolerance)) continue;
+      if (!is_repeatable(call) || !run(other, {}).is_ok || other.results() != results) return;
+      const auto difference = first_difference(session_, index_, first_, results);
+      report("nondeterministic", fmt::format("result {}", i),
+             fmt::format("result {} depends on the addresses of the operands: it differs at {} "
+                         "when all of them are aligned to pages",
+                         i, difference->place));
+      return;
+    }
+  }
+
+  void check_reference(Call& call, std::string_view remark = "") {
+    if (session_.spec.reference.empty()) return;
+    Bytes expected;
+    try {
+      expected = by_reference(call, true);
+    } catch (const Failure&) {
+      if (remark.empty()) throw;
+      return;  // the reference refuses special values
+    }
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const ShapeDtype& type = test_.results[i];
+      if (is_close(type, to_row_major(first_[i], type, session_.spec.results[i].layout),
+                   expected[i], 1e-3))
+        continue;
+      const auto ignored = by_reference(call, false);
+      const bool is_layout = ignored.size() > i && is_close(type, first_[i], ignored[i], 1e-3);
+      const std::string name = fmt::format("result {}", i);
+      std::string message = is_layout
+                                ? fmt::format(
+                                      "{} is right only if all operands are row-major: the handler "
+                                      "ignores the layouts of its operands",
+                                      name)
+                                : fmt::format("{} differs from the result of the reference {}",
+                                              name, session_.spec.reference);
+      message += remark;
+      session_.report(
+          index_, {.kind = is_layout ? "layout" : "wrong-result",
+                   .operand = name,
+                   .message = message,
+                   .stack = {},
+                   .result = i,
+                   .expected = from_row_major(expected[i], type, session_.spec.results[i].layout)});
+      return;
+    }
+  }
+
+  // Results of the reference, for operands in row-major order, or in the order of memory.
+  Bytes by_reference(Call& call, bool in_order) {
+    Bytes inputs, results;
+    std::vector<RawBuffer> arguments, outputs;
+    for (size_t i = 0; i < test_.arguments.size(); ++i) {
+      inputs.push_back(in_order ? to_row_major(call.input(i), test_.arguments[i],
+                                               session_.spec.arguments[i].layout)
+                                : call.input(i));
+      arguments.push_back({test_.arguments[i], inputs.back().data()});
+    }
+    for (const ShapeDtype& type : test_.results) {
+      results.emplace_back(type.nbytes());
+      outputs.push_back({type, results.back().data()});
+    }
+    session_.beat();
+    if (!session_.handler.reference) {
+      const std::string problem =
+          call_python(session_.spec.reference, arguments, outputs, session_.handler.attributes);
+      if (!problem.empty())
+        throw Failure(kCouldNotRun,
+                      fmt::format("the reference {} fails for {}: {}", session_.spec.reference,
+                                  test_.to_string(), problem));
+      return results;
+    }
+    try {
+      call_target(session_.handler.reference, arguments, outputs, session_.handler.attributes);
+    } catch (const Error& error) {
+      throw Failure(kCouldNotRun,
+                    fmt::format("the reference {} fails for {}: {}", session_.spec.reference,
+                                test_.to_string(), error.message()));
+    }
+    return results;
+  }
+
+  Session& session_;
+  size_t index_;
+  const Case& test_;
+  Bytes first_;
+  Bytes unwritten_;  // all bits set where a result is not written
+  bool has_findings_ = false;
+  bool uses_threads_ = false;
+  bool is_slow_ = false;
+};
+
+}  // namespace
+
+void check_calls(Session& session, size_t test) { Calls(session, test).run(); }
+
+void check_special_values(Session& session, size_t test) { Calls(session, test).run_special(); }
+
+void check_another_process(Session& session, size_t test) { Calls(session, test).run_elsewhere(); }
+
+}  // namespace farcall::tools
