@@ -42,7 +42,8 @@ struct Result {
 
 CheckReport check_variants(const CheckSpec& spec, const tools::CheckOptions& how) {
   const CheckReport report = tools::check(spec, how);
-  if (report.verdict() != "could-not-run" || report.is_timed_out) return report;
+  const bool is_refused = report.verdict() == "could-not-run" && !report.refusal.empty();
+  if (!is_refused || report.is_timed_out) return report;
   for (const CheckSpec& variant : spec.alternatives) {
     const CheckReport other = tools::check(variant, how);
     if (other.verdict() != "could-not-run") return other;

@@ -434,6 +434,7 @@ class Calls {
       expected = by_reference(call, true);
     } catch (const Failure&) {
       if (remark.empty()) throw;
+      session_.shared.is_reference = false;
       return;  // the reference refuses special values
     }
     for (size_t i = 0; i < expected.size(); ++i) {
@@ -478,6 +479,14 @@ class Calls {
       outputs.push_back({type, results.back().data()});
     }
     session_.beat();
+    session_.shared.is_reference = true;
+    call_reference(arguments, outputs);
+    session_.shared.is_reference = false;
+    return results;
+  }
+
+  void call_reference(const std::vector<RawBuffer>& arguments,
+                      const std::vector<RawBuffer>& outputs) {
     if (!session_.handler.reference) {
       const std::string problem =
           call_python(session_.spec.reference, arguments, outputs, session_.handler.attributes);
@@ -485,7 +494,7 @@ class Calls {
         throw Failure(kCouldNotRun,
                       fmt::format("the reference {} fails for {}: {}", session_.spec.reference,
                                   test_.to_string(), problem));
-      return results;
+      return;
     }
     try {
       call_target(session_.handler.reference, arguments, outputs, session_.handler.attributes);
@@ -494,7 +503,6 @@ class Calls {
                     fmt::format("the reference {} fails for {}: {}", session_.spec.reference,
                                 test_.to_string(), error.message()));
     }
-    return results;
   }
 
   Session& session_;

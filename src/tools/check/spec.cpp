@@ -166,7 +166,12 @@ void parse_sizes(std::string_view text, CheckSpec& spec) {
 void parse_range(std::string_view text, CheckSpec& spec) {
   const auto [name, range] = parts_around(text, '=', "arg0=LOWEST:HIGHEST");
   const auto [low, high] = parts_around(range, ':', "arg0=LOWEST:HIGHEST");
-  operand_named(name, spec).range = {parse_integer(low, text), parse_integer(high, text)};
+  const int64_t lowest = parse_integer(low, text), highest = parse_integer(high, text);
+  if (lowest > highest) {
+    throw Failure(kUsage, fmt::format("range \"{}\": {} is above {}; write LOWEST:HIGHEST.", text,
+                                      low, high));
+  }
+  operand_named(name, spec).range = {lowest, highest};
 }
 
 void complete(CheckSpec& spec, const Json& inspection, int64_t open_rank) {

@@ -193,6 +193,7 @@ class Supervisor {
       shared_->step = next;
       shared_->last_call = 0;
       shared_->is_concurrent = false;
+      shared_->is_reference = false;
       const bool is_hung = run_child(steps, next);
       if (!report_.failure.empty() || report_.is_timed_out) break;
       if (shared_->step >= steps.size()) break;
@@ -279,7 +280,8 @@ class Supervisor {
       } else if (now - begin_ > options_.timeout) {
         report_.is_timed_out = is_killed = true;
         kill(pid, SIGKILL);
-      } else if (since > (last == 0 ? kLoadSeconds : options_.call_timeout)) {
+      } else if (since >
+                 (last == 0 || shared_->is_reference ? kLoadSeconds : options_.call_timeout)) {
         is_hung = is_killed = true;
         kill(pid, SIGALRM);  // makes it report its stack
       }
@@ -405,6 +407,13 @@ class Supervisor {
       return;
     }
     if (step.kind == Step::Kind::kSpecialValues && !(crash.is_set && crash.has_region)) return;
+    if (shared_->is_reference) {
+      report_.failure = fmt::format(
+          "the reference {} fails for {}: {}", spec_.reference, cases_[step.test].to_string(),
+          is_hung ? "it takes too long"
+                  : signal_text(crash.is_set ? crash.signal : WTERMSIG(status_)));
+      return;
+    }
     describe_crash(crash, is_hung, finding);
     if (step.kind == Step::Kind::kSpecialValues) finding.message += kWithSpecialValues;
     // Each thread's operands were tried alone before.

@@ -19,6 +19,7 @@ struct Shared {
   std::atomic<double> last_call;  // start of the last call; 0: the library is being loaded
   std::atomic<size_t> step;
   std::atomic<bool> is_concurrent;  // several threads call the handler
+  std::atomic<bool> is_reference;   // the reference is running, not the handler
   std::atomic<uint64_t> data_seed;  // of the last call's arguments
   std::atomic<Values> values;
   signals::Crash crash;

@@ -100,6 +100,7 @@ TEST(Command, WrongOptionsAreWrongUseAndJson) {
   expect({"check", library, "--alias", "0"}, 2, "write ARGUMENT:RESULT");
   expect({"check", library, "--layout", "1,0"}, 2, "write arg0=1,0");
   expect({"check", library, "--range", "arg0"}, 2, "write arg0=LOWEST:HIGHEST");
+  expect({"check", library + ":two_passes", "--range", "arg0=9:0"}, 2, "9 is above 0");
   expect({"check", library, "--seed", "-1"}, 2, "must be a number not below 0, got -1");
   expect({"check", library, "--timeout", "0"}, 2, "must be a number above 0, got 0");
   expect({"bench", library, "--noise", "0"}, 2, "must be a number above 0, got 0");
