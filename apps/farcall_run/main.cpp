@@ -2,9 +2,13 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <fcntl.h>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <iterator>
+#include <optional>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -69,15 +73,48 @@ void save(const std::string& path, const std::vector<Array>& results) {
   }
 }
 
+// ---- handlers ----
+
+bool g_is_running = false;
+int g_output = -1;  // the standard output, while the handlers have another one
+
+void end_running() {
+  g_is_running = false;
+  if (g_output < 0) return;
+  std::fflush(stdout);
+  dup2(g_output, STDOUT_FILENO);
+  close(g_output);
+  g_output = -1;
+}
+
+// While it lives, handlers may run. With --json, what they print goes to the standard error stream,
+// so that the output is JSON alone.
+class Running {
+ public:
+  explicit Running(bool is_json) {
+    g_is_running = true;
+    if (!is_json) return;
+    std::fflush(stdout);
+    g_output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+  }
+  ~Running() { end_running(); }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+};
+
 // ---- the subcommands ----
 
 int run(const command::RunOptions& options) {
   if (!options.save.empty() && !options.save.ends_with(".npy")) {
     throw tools::Failure(tools::kUsage, "--save: the name of the file ends with .npy.");
   }
-  const runner::Job job = runner::make_job(options);
-  const auto executable = compile(job.program, host_device());
-  const std::vector<Array> results = run(*executable, job.arguments, {}, false);
+  std::vector<Array> results;
+  {
+    const Running running(options.is_json);
+    const runner::Job job = runner::make_job(options);
+    results = run(*compile(job.program, host_device()), job.arguments, {}, false);
+  }
   if (!options.save.empty()) save(options.save, results);
   if (options.is_json) {
     Json json = {{"program", options.program}, {"results", Json::array()}};
@@ -92,11 +129,13 @@ int run(const command::RunOptions& options) {
 }
 
 int trace(const command::RunOptions& options) {
+  std::optional<Running> running(options.is_json);
   const runner::Job job = runner::make_job(options);
   Profile profile(options.output);
   const auto executable = compile(job.program, host_device());
   for (int i = 0; i < options.num_runs; ++i) run(*executable, job.arguments, {}, false);
   profile.stop();
+  running.reset();
   if (!options.is_json) {
     fmt::print("{}\nThe trace of {} runs is in {}: open it in https://ui.perfetto.dev\n",
                profile.to_text(), options.num_runs, options.output);
@@ -123,10 +162,15 @@ int trace(const command::RunOptions& options) {
 const CLI::App* g_subcommand = nullptr;
 
 void report_crash(const char* text) {
+  end_running();
   const std::string message = fmt::format("the handler ended the program with {}", text);
   command::report_failure(*g_subcommand, message.c_str(), tools::kCouldNotRun);
   std::fflush(stdout);
   _exit(tools::kCouldNotRun);
+}
+
+void on_exit() {
+  if (g_is_running) report_crash("exit()");
 }
 
 // The library's advice for programs in C++ and Python, as one for the command.
@@ -164,6 +208,7 @@ int main(int argc, char** argv) {
   try {
     g_subcommand = &subcommand;
     detail::report_crashes(report_crash);
+    std::atexit(on_exit);
     limit_time(options.timeout);
     if (options.is_checked) set_flag(Flag::kCheckForeignCalls, 1);
     return run_command->parsed() ? run(options) : trace(options);

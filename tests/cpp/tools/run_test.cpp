@@ -141,6 +141,25 @@ TEST_F(Run, TellsOfHandlersThatCrash) {
   }
 }
 
+TEST_F(Run, TellsOfHandlersThatEndTheProcess) {
+  const std::string handler = checked_library("planted_own") + ":exits";
+  const auto result = run_farcall({"run", handler, "--arg", "f32[17]", "--ret", "f32[17]"});
+  EXPECT_EQ(result.exit_code, 3) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("the handler ended the program with exit()"));
+}
+
+TEST_F(Run, JsonIsAloneWhereHandlersPrint) {
+  const std::string handler = checked_library("sound_own") + ":prints";
+  for (const char* subcommand : {"run", "trace"}) {
+    std::vector<std::string> words = {FARCALL_COMMAND, subcommand, handler,  "--arg",
+                                      "f32[2]=1,2",    "--ret",    "f32[2]", "--json"};
+    if (words[1] == "trace") words.insert(words.end(), {"--out", path("trace.json")});
+    const auto result = run_program(words, 60);
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    EXPECT_TRUE(nlohmann::json::parse(result.output, nullptr, false).is_object()) << result.output;
+  }
+}
+
 TEST_F(Run, CallsAHandlerWithoutResults) {
   const std::string handler = checked_library("sound_own") + ":in_place";
   const auto result = run_farcall({"run", handler, "--arg", "f32[3]"});
