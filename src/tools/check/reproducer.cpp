@@ -366,13 +366,19 @@ class CppTest {
   void compare_with_expected() {
     const DType dtype = finding_.test.results[finding_.result].dtype();
     const std::string type = cpp_element(dtype);
+    const std::string expected = cpp_elements(dtype, finding_.expected);
+    const bool has_special = expected.find('N') != std::string::npos;  // NAN or INFINITY
     const auto argument = argument_of(finding_.result);
-    line("const {} expected[] = {{{}}};  // in the order of memory", type,
-         cpp_elements(dtype, finding_.expected));
+    line("const {} expected[] = {{{}}};  // in the order of memory", type, expected);
     line("const auto* values = static_cast<const {}*>({}{}.data());", type,
          argument ? "arg" : "ret", argument.value_or(finding_.result));
     line("for (size_t i = 0; i < std::size(expected); ++i) {{");
     if (type == "float" || type == "double") {
+      if (has_special) {
+        line("  if (std::isnan(expected[i]) && std::isnan(values[i])) continue;");
+        line("  if (std::isinf(expected[i]) && values[i] == expected[i]) continue;");
+        line("  ASSERT_FALSE(std::isinf(expected[i])) << values[i];");
+      }
       line("  EXPECT_NEAR(values[i], expected[i], 1e-3 * (1 + std::abs(expected[i]))) << i;");
     } else {
       line("  EXPECT_EQ(values[i], expected[i]) << i;");
