@@ -16,6 +16,7 @@
 #include "tools/check/api_table.h"
 #include "tools/check/floating_point.h"
 #include "tools/check/guarded_attributes.h"
+#include "tools/check/guarded_shapes.h"
 #include "tools/check/heap.h"
 #include "tools/check/sanitizer.h"
 #include "tools/check/signals.h"
@@ -66,6 +67,7 @@ FARCALL_FFI_Error* trampoline(FARCALL_FFI_CallFrame* frame) {
   const FARCALL_FFI_Api* original = frame->api;
   frame->api = checking_api(original);
   frame->attrs = guarded(frame->attrs);
+  guard_shapes(*frame);
   FARCALL_FFI_Error* error = nullptr;
   const FloatingPointMode mode;
   paint_stack(g_stack_byte);

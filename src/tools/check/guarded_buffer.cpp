@@ -26,13 +26,20 @@ size_t page_bytes() {
 
 BufferName BufferName::of_attribute(const std::string& name) {
   BufferName result = {Kind::kAttribute, 0};
-  name.copy(result.attribute, sizeof(result.attribute) - 1);
+  name.copy(result.text, sizeof(result.text) - 1);
+  return result;
+}
+
+BufferName BufferName::of_shape(const BufferName& operand) {
+  BufferName result = {Kind::kShape, operand.index};
+  operand.to_string().copy(result.text, sizeof(result.text) - 1);
   return result;
 }
 
 std::string BufferName::to_string() const {
   if (kind == Kind::kScratch) return "scratch";
-  if (kind == Kind::kAttribute) return fmt::format("attribute {}", attribute);
+  if (kind == Kind::kAttribute) return fmt::format("attribute {}", text);
+  if (kind == Kind::kShape) return fmt::format("the shape of {}", text);
   return fmt::format("{} {}", kind == Kind::kArgument ? "argument" : "result", index);
 }
 

@@ -19,13 +19,14 @@ enum class Placement {
 
 // Names an operand or an attribute in messages. Lies in memory that processes share.
 struct BufferName {
-  enum class Kind : uint8_t { kArgument, kResult, kScratch, kAttribute };
+  enum class Kind : uint8_t { kArgument, kResult, kScratch, kAttribute, kShape };
   Kind kind;
   size_t index;
-  char attribute[40] = {};  // its name, if it is one
+  char text[40] = {};  // the name of an attribute, or the operand of a shape
 
   static BufferName of_attribute(const std::string& name);
-  bool is_input() const { return kind == Kind::kArgument || kind == Kind::kAttribute; }
+  static BufferName of_shape(const BufferName& operand);
+  bool is_input() const { return kind != Kind::kResult && kind != Kind::kScratch; }
   std::string to_string() const;  // "argument 0", "attribute eps"
 };
 

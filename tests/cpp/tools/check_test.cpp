@@ -55,6 +55,7 @@ const Planted kPlanted[] = {
     {"planted_own", "heap_past", "oob-write", "heap"},
     {"planted_own", "keeps_operand", "oob-read", "argument 0"},
     {"planted_own", "axes_past", "oob-read", "attribute axes", {"--attr", "axes:s64[]=0,1"}},
+    {"planted_own", "rank_past", "oob-read", "the shape of argument 0"},
     {"planted_own",
      "sorts_attribute",
      "input-write",

@@ -143,6 +143,15 @@ static void axes_past(F32 x, Out y, ffi::Span<const int64_t> axes) {
 }
 FARCALL_DEFINE_HANDLER(axes_past, axes_past, "axes");
 
+// Takes a vector for a matrix.
+static void rank_past(F32 x, Out y) {
+  const int64_t* sizes = x.dimensions().begin();
+  OPAQUE(sizes);
+  copy(x, y);
+  if (sizes[1] == 123456789 && x.element_count() > 0) y->typed_data()[0] = 0;
+}
+FARCALL_DEFINE_HANDLER(rank_past, rank_past);
+
 // ---- inputs and results ----
 
 static void sorts_attribute(F32 x, Out y, ffi::Span<const float> weights) {
