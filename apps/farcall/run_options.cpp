@@ -43,9 +43,10 @@ CLI::App* add_run_options(CLI::App& app, RunOptions& options) {
   CLI::App* command = app.add_subcommand(
       "run", "Runs a program, or one call of a handler, and prints the results.");
   add_common(*command, options);
-  command->add_option("--save", options.save,
-                      "Write the results as .npy files: out.npy, or out.0.npy, out.1.npy and so on if "
-                      "there are several");
+  command->add_option(
+      "--save", options.save,
+      "Write the results as .npy files: out.npy, or out.0.npy, out.1.npy and so on if "
+      "there are several");
   command->footer(
       "Example: farcall run model.txt --lib librms_norm.so:rms_norm --arg 'f32[2,3]=1' --arg "
       "w.npy");

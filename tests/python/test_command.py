@@ -217,7 +217,7 @@ def test_values_are_compared_with_a_python_function(library: str, tmp_path: Path
     [
         ("reference_of_twice:raises", "it raises KeyError: 'in the reference'"),
         ("reference_of_twice:one_row", "for result 0, wanted ("),
-        ("reference_of_twice:aborts", "reference_of_twice:aborts fails for f32[3] -> f32[3]: abort"),
+        ("reference_of_twice:aborts", ":aborts fails for f32[3] -> f32[3]: abort"),
         ("reference_of_twice:missing", "module reference_of_twice has no function missing"),
         ("no_such_module:f", "there is no module no_such_module"),
     ],
