@@ -86,7 +86,7 @@ def jit(
         individually, instead of a single operation ``jit``.
       in_shardings, out_shardings: the shardings of arguments and results: Shardings, PartitionSpecs
         of the current mesh or None, as tree prefixes of the arguments (a tuple) and of the result.
-        Arguments are moved as needed.
+        Arguments are moved as needed. The function runs on the devices of these shardings.
       device, backend: where the function runs: a device, or the name of a platform or engine, which
         stands for its first device. Arguments are moved there. By default the device of the
         committed arguments, else the default device.
@@ -94,7 +94,7 @@ def jit(
 
     Raises:
       ValueError: for a static argument that the function does not have or that is not hashable; at
-        a call, for arguments on different devices.
+        a call, for arguments on different devices; for shardings together with a device.
       RuntimeError: for an unknown backend.
       TypeError: at a call, for an argument or a result that is not an array.
     """
@@ -125,9 +125,13 @@ def jit(
             f"{where}: {sorted(both)} are static and donated; a constant has no memory to use"
         )
     run, around = fun, None
+    if runs_on is not None and (in_shardings is not None or out_shardings is not None):
+        raise ValueError(
+            f"{where}: device or backend was given, so in_shardings and out_shardings must not be"
+        )
     if in_shardings is not None or out_shardings is not None:
         run = _with_checked_shardings(fun, where, statics, in_shardings, out_shardings)
-        if _are_spread(in_shardings) or _are_spread(out_shardings):
+        if _are_placed(in_shardings) or _are_placed(out_shardings):
             around = _placed_around(where, statics[0], in_shardings, out_shardings)
     jitted = _core.make_jit(run, name, *statics, *donated, inline, runs_on, around)
     update_wrapper(jitted, fun)
@@ -186,6 +190,8 @@ def _with_checked_shardings(
         if in_shardings is not None:
             dynamic = tuple(arg for i, arg in enumerate(args) if i not in statics[0])
             check_shardings(in_shardings, dynamic, f"{where}: in_shardings")
+            rest = iter(_constrain_traced(dynamic, in_shardings))
+            args = tuple(arg if i in statics[0] else next(rest) for i, arg in enumerate(args))
         result = fun(*args, **kwargs)
         check_shardings(out_shardings, result, f"{where}: out_shardings")
         # The calls that compute a result are divided by its sharding.
@@ -206,10 +212,9 @@ def _constrain_traced(values: Any, shardings: Any) -> Any:
     )
 
 
-def _are_spread(shardings: Any) -> bool:
-    """Whether any of the shardings may cover several devices."""
-    leaves = tree.leaves(shardings, lambda node: isinstance(node, (Sharding, PartitionSpec)))
-    return any(isinstance(leaf, PartitionSpec) or is_spread(leaf) for leaf in leaves)
+def _are_placed(shardings: Any) -> bool:
+    """Whether any of these is a sharding."""
+    return bool(tree.leaves(shardings, lambda node: isinstance(node, (Sharding, PartitionSpec))))
 
 
 def _placed_around(
@@ -288,7 +293,7 @@ def _lower(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _spread_over_meshes(shardings: Any, values: Any, where: str) -> list[Any]:
     """For each leaf its sharding over several devices, in the core's form, else None."""
-    if not _are_spread(shardings):
+    if not _are_placed(shardings):
         return []
     wanted = [check_sharding(one, None, where) for one in spread(shardings, values, where)]
     return [

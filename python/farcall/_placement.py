@@ -18,6 +18,7 @@ from farcall._sharding import (
     Sharding,
     SingleDeviceSharding,
     check_sharding,
+    core_sharding,
     from_core,
     is_spread,
     needed_sharding,
@@ -36,9 +37,8 @@ def place(array: Array, sharding: Sharding | None) -> Array:
     if sharding is None:
         return array
     if array.is_traced:
-        if isinstance(sharding, NamedSharding) and is_spread(sharding):
-            return _core.sharding.with_sharding_constraint(array, sharding.in_core())
-        return array
+        over = core_sharding(sharding)
+        return array if over is None else _core.sharding.with_sharding_constraint(array, over)
     if isinstance(sharding, NamedSharding) and is_spread(sharding):
         return _core.sharding.device_put(array, sharding.in_core())
     if array.committed and sharding == sharding_of(array):
@@ -114,6 +114,8 @@ def device_put(
 
 def _put(leaf: Any, device: Any) -> Array:
     array = _core.as_array(leaf)
+    if array.is_traced and isinstance(device, Device):
+        return array  # as in JAX: only a Sharding says where a program runs
     return place(array, check_sharding(device, array.shape, "device_put"))
 
 

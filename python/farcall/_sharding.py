@@ -315,6 +315,13 @@ def is_spread(sharding: Sharding | Format) -> bool:
     return isinstance(sharding, NamedSharding) and len(sharding.device_set) > 1
 
 
+def core_sharding(sharding: Sharding) -> Any:
+    """The sharding as one over a mesh, in the core's form; None for a mesh without devices."""
+    if not isinstance(sharding, NamedSharding):
+        return (), (the_device(sharding, "sharding"),), ()
+    return None if isinstance(sharding.mesh, AbstractMesh) else sharding.in_core()
+
+
 def in_core(sharding: Sharding) -> Any:
     """The sharding in the core's form: a tuple, or a Device; None for a mesh without devices."""
     if isinstance(sharding, NamedSharding):

@@ -70,7 +70,8 @@ Mesh::Mesh(std::initializer_list<MeshAxis> axes) : Mesh(std::vector(axes), first
 
 Mesh::Mesh(std::vector<MeshAxis> axes, std::vector<const Device*> devices) {
   const size_t count = num_places(axes);
-  if (devices.size() != (axes.empty() ? 0 : count)) {
+  const bool is_empty = axes.empty() && devices.empty();
+  if (devices.size() != count && !is_empty) {
     invalid_argument(fmt::format("mesh {} has {} places, got {} devices", describe(axes), count,
                                  devices.size()));
   }

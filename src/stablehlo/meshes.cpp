@@ -100,7 +100,8 @@ Values Emitter::on_each_device(std::span<const Value> inputs,
 void add_meshes(Rules& rules) {
   rules["sharding_constraint"] = [](Emitter& e, const Call& call) -> Values {
     const auto& p = call.params<ShardingConstraintParams>();
-    if (e.free_axes().empty() || !has_axes(e.free_axes(), p.mesh)) return {call.inputs[0]};
+    const bool is_of_mesh = !e.free_axes().empty() && !p.mesh.empty();
+    if (!is_of_mesh || !has_axes(e.free_axes(), p.mesh)) return {call.inputs[0]};
     return {e.op("sdy.sharding_constraint", call.inputs, call.result(),
                  "sharding = #sdy.sharding" + sharding_text(call.result(), p.spec))};
   };

@@ -200,8 +200,6 @@ def test_jit_takes_shardings() -> None:
         lambda x, y: {"r": x + y},
         in_shardings=(sharding, None),
         out_shardings=sharding,
-        device=fc.devices()[0],
-        backend="cpu",
     )
     np.testing.assert_array_equal(f(X, 1.0)["r"], X + 1)
     with fc.set_mesh(MESH):

@@ -292,8 +292,9 @@ std::vector<Array> run_as_spread(const Executable& executable, std::span<const A
                                  const ExecutionOptions& options, bool is_committed,
                                  const SpreadPlan& plan) {
   if (plan.runs_on_mesh()) return execute_on_mesh(plan, inputs, options);
+  const bool are_results_committed = is_committed || plan.is_home_one_device;
   std::vector<Array> results =
-      execute_anywhere(chosen_by(&plan, executable), inputs, options, is_committed);
+      execute_anywhere(chosen_by(&plan, executable), inputs, options, are_results_committed);
   spread_results(plan, results);
   return results;
 }
@@ -332,7 +333,8 @@ std::vector<Array> run_donating(const Executable& executable, std::span<const Ar
   const Executable& chosen = chosen_by(spread.get(), executable);
   std::vector<Storage> moved;
   const auto memory = memory_on(chosen, inputs, moved);
-  const bool are_results_committed = is_committed || is_any_committed(inputs);
+  const bool are_results_committed =
+      is_committed || is_any_committed(inputs) || (spread && spread->is_home_one_device);
   if (spread) hand_over_spread(chosen, inputs, memory, moved);
   const std::vector<bool> consumed = consumed_inputs(chosen, memory);
   std::vector<Array> results;

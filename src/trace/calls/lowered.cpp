@@ -60,6 +60,9 @@ std::shared_ptr<const Executable> LoweredCall::compile() const {
     if (wanted || !sharding) break;
     wanted = *std::ranges::find_if(sharding->mesh.devices(), &Device::is_addressable);
   }
+  if (const Mesh home = home_of(*program); !wanted && !home.devices().empty()) {
+    wanted = home.devices()[0];
+  }
   return farcall::compile(program, *place_of_call(where, {}, wanted).device, donated);
 }
 
@@ -75,7 +78,7 @@ Shardings LoweredCall::wanted_inputs() const {
 Shardings LoweredCall::input_shardings() const {
   Shardings all = wanted_inputs();
   Mesh mesh;
-  if (!device) mesh = home_of(*program);
+  if (Mesh home = home_of(*program); !device && home.devices().size() > 1) mesh = std::move(home);
   for (const Shardings& given : {out_shardings, all}) {
     const auto first = std::ranges::find_if(given, &std::optional<NamedSharding>::has_value);
     if (first != given.end()) mesh = (*first)->mesh;

@@ -18,6 +18,8 @@
 #include <farcall/trace/placement.h>
 #include <farcall/trace/rules.h>
 
+#include "trace/sharding/propagation.h"
+
 namespace farcall {
 namespace {
 
@@ -46,6 +48,12 @@ bool same_lines(const Params* a, const Params* b) {
       });
 }
 
+// Compares the meshes that the programs in equal parameters run over; they are no part of the text.
+bool same_homes(const Params* a, const Params* b) {
+  if (a == b || !a || !has_other_devices() || a->programs().empty()) return true;
+  return home_of(*a) == home_of(*b);
+}
+
 struct Entry {
   size_t hash = 0;
   const Primitive* primitive = nullptr;
@@ -56,7 +64,8 @@ struct Entry {
                std::span<const Array> inputs, const Device& device) const {
     if (hash != other_hash || primitive != &other || &executable->device() != &device ||
         !params_equal(params.get(), other_params.get()) ||
-        !same_lines(params.get(), other_params.get())) {
+        !same_lines(params.get(), other_params.get()) ||
+        !same_homes(params.get(), other_params.get())) {
       return false;
     }
     const auto types = executable->input_types();

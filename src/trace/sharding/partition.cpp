@@ -173,29 +173,31 @@ DivisionKey division_key(std::string kind, const Mesh& mesh, std::span<const Par
   return {std::move(kind), std::move(numbers)};
 }
 
-DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
+DividedProgramPtr partitioned(const Executable& executable, const Device& device, const Mesh& mesh,
                               std::span<const PartitionSpec> specs) {
   const Program& program = executable.program();
   const bool is_alone = mesh.devices().size() <= 1;
   const bool has_calls =
       !is_alone && (is_any_split(specs) || has_meshes(program)) && holds_calls(program);
-  const MeshEngine* engine = is_alone ? nullptr : mesh_engine_of(executable.device(), mesh);
+  const MeshEngine* engine = is_alone ? nullptr : mesh_engine_of(device, mesh);
+  const bool runs_as_is = !has_calls && !engine && &device == &executable.device();
   auto [kind, numbers] = division_key("divided", mesh, specs);
-  numbers.push_back(executable.device().number());
+  numbers.push_back(device.number());
+  numbers.push_back(runs_as_is);
   const std::vector<bool>& donated = executable.donated();
   numbers.insert(numbers.end(), donated.begin(), donated.end());
   return program.derived.find_or_make<DividedProgramPtr>(kind, numbers, [&]() -> DividedProgramPtr {
     const Propagation values(program, {{specs.begin(), specs.end()}, {}}, mesh, true);
     auto result = std::make_shared<DividedProgram>();
     result->results = fitting(program, values.specs().results, mesh);
-    if (!has_calls && !engine) return result;
+    if (runs_as_is) return result;
     ProgramPtr divided = executable.program_ptr();
     if (has_calls) divided = Partitioner(mesh, result->calls).divide(program, values);
     if (engine) {
       result->layout = MeshLayout{mesh, {specs.begin(), specs.end()}, result->results};
       result->executable = engine->compile_over(std::move(divided), *result->layout, donated);
     } else {
-      result->executable = compile(std::move(divided), executable.device(), donated);
+      result->executable = compile(std::move(divided), device, donated);
     }
     return result;
   });
@@ -210,7 +212,7 @@ DividedRun divided_run(const std::shared_ptr<const Executable>& executable,
   for (const auto& input : inputs) {
     specs.push_back(input && input->mesh == mesh ? input->spec : PartitionSpec());
   }
-  const DividedProgramPtr divided = partitioned(*executable, mesh, specs);
+  const DividedProgramPtr divided = partitioned(*executable, executable->device(), mesh, specs);
   Shardings results;
   for (const PartitionSpec& spec : divided->results) {
     results.emplace_back(NamedSharding{mesh, spec});

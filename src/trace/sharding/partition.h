@@ -25,20 +25,22 @@ DivisionKey division_key(std::string kind, const Mesh& mesh, std::span<const Par
 struct DividedProgram {
   // The specs of the program's results; empty for those that do not fit.
   std::vector<PartitionSpec> results = {};
-  std::shared_ptr<const Executable> executable = nullptr;  // null if nothing is divided
+  std::shared_ptr<const Executable> executable = nullptr;  // null if `executable` itself runs
   // Set if the executable runs on all devices of the mesh.
   std::optional<MeshLayout> layout = {};
   // A report on each call that could be divided, in program order.
   std::vector<DivisionReport> calls = {};
 };
 using DividedProgramPtr = std::shared_ptr<const DividedProgram>;
-// Never null. The program caches the result.
-DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
+// For a run on `device`. Never null. The program caches the result.
+DividedProgramPtr partitioned(const Executable& executable, const Device& device, const Mesh& mesh,
                               std::span<const PartitionSpec> specs);
 
 // How an executable runs on sharded inputs.
 struct SpreadPlan {
-  Mesh mesh;                         // of the first sharded input
+  Mesh mesh;                         // of the first sharded input, else the home
+  const Device* device = nullptr;    // for which the program is compiled
+  bool is_home_one_device = false;   // the results are whole, and committed to it
   std::vector<PartitionSpec> specs;  // of the inputs over this mesh; empty for other inputs
   DividedProgramPtr divided;
   // If the executable of `divided` runs on all devices: where it reads the inputs.
@@ -51,7 +53,8 @@ struct SpreadPlan {
 };
 using SpreadPlanPtr = std::shared_ptr<const SpreadPlan>;
 // Null if no input is sharded, unless nothing is committed (`is_committed` speaks for the call) and
-// the executable has a home.
+// the executable has a home. Raises INVALID_ARGUMENT if the home is one device and an input is
+// committed to another.
 SpreadPlanPtr plan_spread(const Executable& executable, std::span<const Array> inputs,
                           bool is_committed);
 // Puts the results of a run where the plan keeps them.

@@ -52,20 +52,31 @@ bool has_meshes(const Program& program) {
   });
 }
 
+Mesh home_of(const Params& params) {
+  Mesh home;
+  const auto consider = [&](const Mesh& mesh) {
+    if (home.devices().size() > 1) return;
+    if (!std::ranges::all_of(mesh.devices(), &Device::is_addressable)) return;
+    if (home.devices().empty() || mesh.devices().size() > 1) home = mesh;
+  };
+  if (const auto* constraint = try_params<ShardingConstraintParams>(&params)) {
+    consider(constraint->home);
+  } else if (const auto* map = try_params<ShardMapParams>(&params)) {
+    consider(map->home);
+  }
+  for (const NamedProgram& nested : params.programs()) consider(home_of(*nested.program));
+  return home;
+}
+
 Mesh home_of(const Program& program) {
   return program.derived.find_or_make<Mesh>("home", {}, [&] {
     Mesh home;
-    for_each_equation(program, [&](const Program&, const Equation& equation, size_t) {
-      if (!home.devices().empty()) return;
-      const Params* params = equation.params.get();
-      if (const auto* constraint = try_params<ShardingConstraintParams>(params)) {
-        home = constraint->home;
-      } else if (const auto* map = try_params<ShardMapParams>(params)) {
-        home = map->home;
-      }
-      const bool is_here = std::ranges::all_of(home.devices(), &Device::is_addressable);
-      if (home.devices().size() <= 1 || !is_here) home = Mesh();
-    });
+    for (const Equation& equation : program.equations) {
+      if (!equation.params) continue;
+      Mesh mesh = home_of(*equation.params);
+      if (home.devices().empty() || mesh.devices().size() > 1) home = std::move(mesh);
+      if (home.devices().size() > 1) break;
+    }
     return home;
   });
 }
@@ -122,6 +133,7 @@ bool Propagation::update(const Equation& equation, bool is_backward) {
   const auto* constraint = try_params<ShardingConstraintParams>(params);
   const auto* map = try_params<ShardMapParams>(params);
   bool has_changed = false;
+  if (constraint && constraint->mesh.empty()) constraint = nullptr;  // of one device
   if (constraint || map) {
     if (!has_axes(mesh_.axes(), constraint ? constraint->mesh : map->mesh)) {
       if (map) return false;

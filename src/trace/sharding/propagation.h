@@ -70,9 +70,10 @@ class Propagation {
 
 // Whether the program holds a sharding_constraint or a shard_map.
 bool has_meshes(const Program& program);
-// The mesh of the first of these that was recorded with several devices, all of this process; empty
-// if there is none.
+// The mesh of the first of these that was recorded with several devices, else of the first with
+// one. All of its devices belong to this process. Empty if there is none.
 Mesh home_of(const Program& program);
+Mesh home_of(const Params& params);  // of an equation with these parameters
 // Whether each split dimension of the array is a multiple of its number of parts.
 bool fits(ShapeDtype type, const PartitionSpec& spec, std::span<const MeshAxis> axes);
 

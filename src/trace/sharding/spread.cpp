@@ -4,6 +4,9 @@
 #include <functional>
 #include <mutex>
 
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
 #include <farcall/core/lru_cache.h>
 #include <farcall/trace/placement.h>
 
@@ -47,12 +50,14 @@ size_t hash_of(const Mesh& mesh, std::span<const Array> inputs) {
   return hash;
 }
 
-SpreadPlanPtr make_plan(const Executable& executable, const Mesh& mesh,
-                        std::span<const Array> inputs) {
+SpreadPlanPtr make_plan(const Executable& executable, const Device& device, const Mesh& mesh,
+                        std::span<const Array> inputs, bool is_home_one_device) {
   auto plan = std::make_shared<SpreadPlan>();
   plan->mesh = mesh;
+  plan->device = &device;
+  plan->is_home_one_device = is_home_one_device;
   for (const Array& input : inputs) plan->specs.push_back(spec_on(mesh, input));
-  plan->divided = partitioned(executable, mesh, plan->specs);
+  plan->divided = partitioned(executable, device, mesh, plan->specs);
   if (plan->runs_on_mesh()) {
     const MeshLayout& layout = *plan->divided->layout;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -60,11 +65,35 @@ SpreadPlanPtr make_plan(const Executable& executable, const Mesh& mesh,
     }
     return plan;
   }
+  if (plan->is_home_one_device) return plan;
   const std::vector<ShapeDtype> types = executable.program().output_types();
   for (size_t i = 0; i < types.size(); ++i) {
     plan->results.push_back(make_placement(types[i], {mesh, plan->divided->results[i]}));
   }
   return plan;
+}
+
+// The home of a program, if the inputs leave the choice to it; empty otherwise.
+Mesh home_for(const Executable& executable, std::span<const Array> inputs, bool is_committed) {
+  if (!has_home(executable)) return {};
+  Mesh home = home_of(executable.program());
+  const auto committed = std::ranges::find_if(inputs, farcall::is_committed);
+  if (committed == inputs.end()) return is_committed ? Mesh() : home;
+  const Device& place = device_of(*committed);
+  if (home.devices().size() == 1 && home.devices()[0] != &place) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: the program runs on {}, which a sharding in it names, but operand "
+                            "{} is committed to {}. Move it with device_put",
+                            executable.program().name, home.devices()[0]->to_string(),
+                            &*committed - inputs.data(), place.to_string()));
+  }
+  return {};
+}
+
+// The device of the home for which its programs are compiled.
+const Device& device_in(const Mesh& home, const Device& wanted) {
+  return std::ranges::find(home.devices(), &wanted) != home.devices().end() ? wanted
+                                                                            : *home.devices()[0];
 }
 
 }  // namespace
@@ -75,20 +104,25 @@ bool has_home(const Executable& executable) {
 
 SpreadPlanPtr plan_spread(const Executable& executable, std::span<const Array> inputs,
                           bool is_committed) {
+  const Device* device = &executable.device();
   Mesh mesh;
+  bool is_home_one_device = false;
   if (const NamedSharding* first = first_sharding(inputs)) {
     mesh = first->mesh;
-  } else if (has_home(executable) && !is_committed &&
-             std::ranges::none_of(inputs, farcall::is_committed)) {
-    mesh = home_of(executable.program());
   } else {
-    return nullptr;
+    mesh = home_for(executable, inputs, is_committed);
+    if (mesh.devices().empty()) return nullptr;
+    device = &device_in(mesh, *device);
+    is_home_one_device = mesh.devices().size() == 1;
   }
   const auto plans = executable.derived().find_or_make<std::shared_ptr<Plans>>(
       "spread plans", {}, [] { return std::make_shared<Plans>(); });
   const size_t hash = hash_of(mesh, inputs);
   const auto is_wanted = [&](const SpreadPlan& plan) {
-    if (plan.specs.size() != inputs.size() || !(plan.mesh == mesh)) return false;
+    if (plan.device != device || plan.is_home_one_device != is_home_one_device) return false;
+    if (plan.specs.size() != inputs.size() || !(plan.mesh == mesh)) {
+      return false;
+    }
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (plan.specs[i] != spec_on(mesh, inputs[i])) return false;
     }
@@ -98,7 +132,7 @@ SpreadPlanPtr plan_spread(const Executable& executable, std::span<const Array> i
     const std::lock_guard lock(plans->mutex);
     if (SpreadPlanPtr found = plans->all.find(hash, is_wanted)) return found;
   }
-  SpreadPlanPtr made = make_plan(executable, mesh, inputs);
+  SpreadPlanPtr made = make_plan(executable, *device, mesh, inputs, is_home_one_device);
   std::vector<SpreadPlanPtr> dying;
   const std::lock_guard lock(plans->mutex);
   dying = plans->all.insert(hash, made);
@@ -106,6 +140,7 @@ SpreadPlanPtr plan_spread(const Executable& executable, std::span<const Array> i
 }
 
 void spread_results(const SpreadPlan& plan, std::span<Array> results) {
+  if (plan.is_home_one_device) return;
   for (size_t i = 0; i < results.size(); ++i) {
     if (const NamedSharding* made = sharding_of(results[i])) {
       // Computed with a sharding of the executable: replace its mesh by the user's mesh if both

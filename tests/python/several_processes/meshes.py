@@ -29,6 +29,8 @@ def check_arrays() -> None:
     mesh, rows = mesh_and_sharding("x")
     assert mesh.is_multi_process
     assert mesh.local_devices == fc.local_devices()
+    local = [d.local_hardware_id for d in fc.devices()]
+    assert local == [*range(fc.local_device_count())] * N
     assert mesh.local_mesh.shape == {"x": LOCAL}
     for x in (
         fc.device_put(WHOLE, rows),
