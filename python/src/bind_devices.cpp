@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <algorithm>
 #include <cctype>
 #include <optional>
 #include <string>
@@ -32,6 +33,15 @@ std::string representation(const Device& device) {
   std::string platform = device.description().platform;
   platform[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(platform[0])));
   return fmt::format("{}Device(id={})", platform, device.description().id);
+}
+
+// Its index among the devices of its engine in its process.
+int64_t index_in_process(const Device& device) {
+  const auto is_before = [&](const Device* other) {
+    return other->description().process_index == device.description().process_index &&
+           other->description().id < device.description().id;
+  };
+  return std::ranges::count_if(device.engine().devices(), is_before);
 }
 
 nb::object memory_stats(const Device& device) {
@@ -64,7 +74,8 @@ void bind_device(nb::module_& module) {
           "device_kind", [](const Device& self) { return self.description().kind; },
           "The name of this kind of device.")
       .def_prop_ro("id", id, "Its number among the devices of its engine, in all processes.")
-      .def_prop_ro("local_hardware_id", id, "Its number in this machine.")
+      .def_prop_ro("local_hardware_id", index_in_process,
+                   "Its number among the devices of its engine in its process.")
       .def_prop_ro("process_index", process, "The number of the process that it belongs to.")
       .def_prop_ro("host_id", process, "The number of the process that it belongs to.")
       .def("memory_stats", memory_stats,
