@@ -134,9 +134,35 @@ Values integer_pow(Emitter& e, const Call& call) {
   return {(y < 0 ? x.number(1) / result : result).value()};
 }
 
+// Multiplies the powers by groups of bits of the exponent: XLA reads only its last bits.
+Value power_of_integers(Emitter& e, const Value& x, const Value& exponent) {
+  constexpr int kBits = 5;
+  const ShapeDtype type = x.type;
+  const auto both = [&](std::string_view name, const Value& a, const Value& b) {
+    return e.op(name, {a, b}, type);
+  };
+  const int num_bits = dtype_info(type.dtype()).bits;
+  if (num_bits <= kBits) return both("stablehlo.power", x, exponent);
+  Value base = x, rest = exponent, result;
+  for (int bit = 0; bit < num_bits; bit += kBits) {
+    const Value digit = both("stablehlo.and", rest, e.number(type, (1 << kBits) - 1));
+    const Value factor = both("stablehlo.power", base, digit);
+    result = bit == 0 ? factor : both("stablehlo.multiply", result, factor);
+    for (int i = 0; i < kBits; ++i) base = both("stablehlo.multiply", base, base);
+    rest = both("stablehlo.shift_right_logical", rest, e.number(type, kBits));
+  }
+  if (dtype_info(type.dtype()).kind == DTypeKind::kUnsigned) return result;
+  const Value is_negative = e.compare("LT", exponent, e.number(type, 0));
+  return e.select(is_negative, both("stablehlo.power", x, exponent), result);
+}
+
 Values pow(Emitter& e, const Call& call) {
   Values operands = broadcast_all(e, call);
   operands[1] = e.convert(operands[1], operands[0].type.dtype());
+  const DTypeKind kind = dtype_info(call.dtype()).kind;
+  if (kind == DTypeKind::kSigned || kind == DTypeKind::kUnsigned) {
+    return {power_of_integers(e, operands[0], operands[1])};
+  }
   return {e.op("stablehlo.power", operands, call.result())};
 }
 
@@ -202,6 +228,14 @@ Values reduce_precision(Emitter& e, const Call& call) {
                            p.mantissa_bits))};
 }
 
+// XLA computes wrong clamps of constant bools.
+Values clamp(Emitter& e, const Call& call) {
+  const Values all = broadcast_all(e, call);
+  const ShapeDtype type = call.result();
+  if (type.dtype() != DType::kBool) return {e.op("stablehlo.clamp", all, type)};
+  return {e.op("stablehlo.and", {e.op("stablehlo.or", {all[0], all[1]}, type), all[2]}, type)};
+}
+
 // Selectors outside of the cases choose the nearest one.
 Values select_n(Emitter& e, const Call& call) {
   const Values all = broadcast_all(e, call);
@@ -245,9 +279,7 @@ void add_elementwise(Rules& rules) {
   rules["round"] = round;
   rules["reduce_precision"] = reduce_precision;
   rules["select_n"] = select_n;
-  rules["clamp"] = [](Emitter& e, const Call& call) {
-    return Values{e.op("stablehlo.clamp", broadcast_all(e, call), call.result())};
-  };
+  rules["clamp"] = clamp;
   using E = Expression;
   rules["square"] = composition([](const E& x) { return x * x; });
   rules["exp2"] = composition([](const E& x) { return x.number(2).with("stablehlo.power", x); });

@@ -104,6 +104,10 @@ def conversions(x: fc.Array) -> tuple[fc.Array, ...]:
     return tuple(x.astype(a).astype(b) for a in types for b in types if a != "complex64")
 
 
+INTEGERS = np.array([0, 1, -1, 2, 3, -3, 7, 64, 65, 100, -100, 256, 2**31 - 1, -(2**31)])
+BOOLS = np.arange(16) % 3 == 0
+
+
 def step(carry: Any, a: Any) -> Any:
     return carry, a + carry
 
@@ -149,6 +153,13 @@ PROGRAMS: dict[str, Any] = {
     "hessian": fc.hessian(lambda x: fnp.prod(fnp.sin(x))),
     "vmap": fc.vmap(lambda a: lax.cond(a > 1, fnp.sin, fnp.cos, a)),
     "checkpoint": fc.grad(fc.checkpoint(lambda x: fnp.sum(fnp.sin(fnp.sin(x))))),
+    "powers of integers": lambda x: [
+        lax.pow(
+            INTEGERS.repeat(14).astype(t) + (0 * x[0]).astype(t), np.tile(INTEGERS, 14).astype(t)
+        )
+        for t in ("int32", "uint32", "int8", "uint8")
+    ],
+    "clamp of constant bools": lambda x: lax.clamp(BOOLS, fnp.asarray(BOOLS), True) | (x[0] > 3),
     "large constant": lambda x: x + fnp.asarray(np.arange(300, dtype="float32")).reshape(100, 3),
 }
 
