@@ -295,7 +295,7 @@ def all_gather(
 
 def all_to_all(
     x: Any,
-    axis_name: str,
+    axis_name: Any,
     split_axis: int,
     concat_axis: int,
     *,
@@ -311,7 +311,7 @@ def all_to_all(
 
 def psum_scatter(
     x: Any,
-    axis_name: str,
+    axis_name: Any,
     *,
     scatter_dimension: int = 0,
     axis_index_groups: Any = None,
@@ -329,14 +329,14 @@ def psum_scatter(
     return _core.psum_scatter(x, axis_name, scatter_dimension, bool(tiled))
 
 
-def pshuffle(x: Any, axis_name: str, perm: Sequence[int]) -> Any:
+def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
     """Element i gets the ``x`` of element ``perm[i]``."""
     if sorted(perm) != list(range(axis_size(axis_name))):
         raise ValueError(f"pshuffle: {list(perm)} is not a permutation of axis {axis_name!r}")
     return ppermute(x, axis_name, [(source, at) for at, source in enumerate(perm)])
 
 
-def ppermute(x: Any, axis_name: str, perm: Sequence[tuple[int, int]]) -> Any:
+def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     """For each ``(source, destination)``, destination gets source's ``x``; others get zeros."""
     return _core.ppermute(x, axis_name, [(int(a), int(b)) for a, b in perm])
 

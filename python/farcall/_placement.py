@@ -60,27 +60,23 @@ def sharding_of(array: Array) -> Sharding:
     return SingleDeviceSharding(_core.devices.device_of(array))
 
 
-def spread(shardings: Any, values: Any, where: str) -> list[Any]:
-    """Expands a tree prefix of ``values`` to one sharding, device or spec for each leaf."""
-    if _is_entry(shardings):
-        return [shardings] * len(tree.leaves(values))
-    return tree.leaves(broadcast_prefix(shardings, values, where), _is_entry)
+def spread(prefix: Any, values: Any, where: str) -> list[Any]:
+    """For each leaf of ``values`` the entry (a sharding, device, spec, number or None) of a tree
+    prefix; raises ValueError if it is not a tree prefix."""
+    entries, structure = tree.flatten(prefix, _is_entry)
+    try:
+        parts = structure.flatten_up_to(values)
+    except ValueError as error:
+        raise ValueError(
+            f"{where}: it must be a tree prefix of what it describes: {error}"
+        ) from None
+    return [entry for entry, part in zip(entries, parts, strict=True) for _ in tree.leaves(part)]
 
 
 def check_shardings(shardings: Any, values: Any, where: str) -> None:
     """Raises an error if shardings, a tree prefix of ``values``, do not match the values."""
     for leaf, sharding in zip(tree.leaves(values), spread(shardings, values, where), strict=True):
         check_sharding(sharding, getattr(leaf, "shape", None), where)
-
-
-def broadcast_prefix(prefix: Any, values: Any, where: str) -> Any:
-    """Expands a prefix to one entry for each leaf; raises ValueError if it is not a tree prefix."""
-    try:
-        return tree.broadcast(prefix, values, is_leaf=_is_entry)
-    except ValueError as error:
-        raise ValueError(
-            f"{where}: it must be a tree prefix of what it describes: {error}"
-        ) from None
 
 
 def _is_entry(node: Any) -> bool:

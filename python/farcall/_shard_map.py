@@ -14,7 +14,7 @@ from farcall._functions import as_tuple, check_callable, name_of, update_wrapper
 from farcall._jit import jit
 from farcall._mesh import AbstractMesh, Mesh, get_mesh, make_mesh
 from farcall._partition_spec import PartitionSpec
-from farcall._placement import broadcast_prefix, sharding_of
+from farcall._placement import sharding_of, spread
 from farcall._sharding import NamedSharding
 
 
@@ -126,14 +126,10 @@ def _spec_of(value: Any, mesh: Mesh) -> Any:
 
 def _spread(specs: Any, values: Any, mesh: Mesh, where: str) -> list[Any]:
     """A spec for each leaf of ``values``, in the core's form."""
-    if specs is None or isinstance(specs, PartitionSpec):
-        spread = [specs] * len(tree.leaves(values))
-    else:
-        if isinstance(specs, list) and isinstance(values, tuple):
-            specs = tuple(specs)
-        spread = tree.leaves(broadcast_prefix(specs, values, where), lambda leaf: leaf is None)
+    if isinstance(specs, list) and isinstance(values, tuple):
+        specs = tuple(specs)
     made = []
-    for spec in spread:
+    for spec in spread(specs, values, where):
         if spec is not None and not isinstance(spec, PartitionSpec):
             raise TypeError(f"{where}: expected PartitionSpecs, got {spec!r}")
         made.append(() if spec is None else NamedSharding(mesh, spec).entries())
@@ -178,7 +174,7 @@ def pmap(
         axes: Any = in_axes
         if isinstance(in_axes, (tuple, list)):
             axes = tuple(axis for i, axis in enumerate(in_axes) if i not in statics)
-        given = _axes_of(axes, dynamic[0], f"{where}: in_axes") + [0] * len(tree.leaves(kwargs))
+        given = spread(axes, dynamic[0], f"{where}: in_axes") + [0] * len(tree.leaves(kwargs))
         leaves, structure = tree.flatten(dynamic)
         size = _size_of(leaves, given, axis_size, where)
         if size > len(found):
@@ -202,7 +198,7 @@ def pmap(
                 *(arg if i in statics else next(rest) for i, arg in enumerate(args)), **named
             )
             outs, shape = tree.flatten(result)
-            wanted = _axes_of(out_axes, result, f"{where}: out_axes")
+            wanted = spread(out_axes, result, f"{where}: out_axes")
             outs = [_core.as_array(out) for out in outs]
             specs[:] = [
                 PartitionSpec() if axis is None else _spec_at(_at(axis, out.ndim + 1), name)
@@ -239,13 +235,6 @@ def pmap(
         donate_argnums=as_tuple(donate_argnums),
         device=found[0] if devices is not None else None,
     )
-
-
-def _axes_of(axes: Any, values: Any, where: str) -> list[int | None]:
-    """The mapped axis of each leaf of ``values``."""
-    if axes is None or isinstance(axes, int):
-        return [axes] * len(tree.leaves(values))
-    return tree.leaves(broadcast_prefix(axes, values, where), lambda leaf: leaf is None)
 
 
 def _at(axis: int, rank: int) -> int:

@@ -77,22 +77,23 @@ void bind_collectives(nb::module_& module) {
       nb::arg("x").none(), nb::arg("axis_name").none(), nb::arg("axis"), nb::arg("tiled"));
   module.def(
       "all_to_all",
-      [](nb::handle x, const std::string& axis_name, int64_t split, int64_t concat, bool tiled) {
+      [](nb::handle x, nb::handle axis_name, int64_t split, int64_t concat, bool tiled) {
+        const auto names = axis_names(axis_name, "all_to_all");
         return each_leaf(x, "all_to_all", [&](nb::handle leaf, const std::string& what) {
-          return wrap_object(
-              lax::all_to_all(to_array(leaf, what), axis_name, split, concat, tiled));
+          return wrap_object(lax::all_to_all(to_array(leaf, what), names, split, concat, tiled));
         });
       },
-      nb::arg("x").none(), nb::arg("axis_name"), nb::arg("split_axis"), nb::arg("concat_axis"),
-      nb::arg("tiled"));
+      nb::arg("x").none(), nb::arg("axis_name").none(), nb::arg("split_axis"),
+      nb::arg("concat_axis"), nb::arg("tiled"));
   module.def(
       "pswapaxes",
-      [](nb::handle x, const std::string& axis_name, int64_t axis) {
+      [](nb::handle x, nb::handle axis_name, int64_t axis) {
+        const auto names = axis_names(axis_name, "pswapaxes");
         return each_leaf(x, "pswapaxes", [&](nb::handle leaf, const std::string& what) {
-          return wrap_object(lax::pswapaxes(to_array(leaf, what), axis_name, axis));
+          return wrap_object(lax::pswapaxes(to_array(leaf, what), names, axis));
         });
       },
-      nb::arg("x").none(), nb::arg("axis_name"), nb::arg("axis"));
+      nb::arg("x").none(), nb::arg("axis_name").none(), nb::arg("axis"));
   module.def(
       "pbroadcast",
       [](nb::handle x, nb::handle axis_name, int64_t source) {
@@ -104,21 +105,23 @@ void bind_collectives(nb::module_& module) {
       nb::arg("x").none(), nb::arg("axis_name").none(), nb::arg("source"));
   module.def(
       "psum_scatter",
-      [](nb::handle x, const std::string& axis_name, int64_t dimension, bool tiled) {
+      [](nb::handle x, nb::handle axis_name, int64_t dimension, bool tiled) {
+        const auto names = axis_names(axis_name, "psum_scatter");
         return each_leaf(x, "psum_scatter", [&](nb::handle leaf, const std::string& what) {
-          return wrap_object(lax::psum_scatter(to_array(leaf, what), axis_name, dimension, tiled));
+          return wrap_object(lax::psum_scatter(to_array(leaf, what), names, dimension, tiled));
         });
       },
-      nb::arg("x").none(), nb::arg("axis_name"), nb::arg("scatter_dimension"), nb::arg("tiled"));
+      nb::arg("x").none(), nb::arg("axis_name").none(), nb::arg("scatter_dimension"),
+      nb::arg("tiled"));
   module.def(
       "ppermute",
-      [](nb::handle x, const std::string& axis_name,
-         const std::vector<std::pair<int64_t, int64_t>>& perm) {
+      [](nb::handle x, nb::handle axis_name, const std::vector<std::pair<int64_t, int64_t>>& perm) {
+        const auto names = axis_names(axis_name, "ppermute");
         return each_leaf(x, "ppermute", [&](nb::handle leaf, const std::string& what) {
-          return wrap_object(lax::ppermute(to_array(leaf, what), axis_name, perm));
+          return wrap_object(lax::ppermute(to_array(leaf, what), names, perm));
         });
       },
-      nb::arg("x").none(), nb::arg("axis_name"), nb::arg("perm"));
+      nb::arg("x").none(), nb::arg("axis_name").none(), nb::arg("perm"));
   module.def(
       "axis_index",
       [](nb::handle axis) { return wrap_object(lax::axis_index(axis_names(axis, "axis_index"))); },

@@ -132,10 +132,10 @@ Partition::Partition(ShapeDtype whole, const PartitionSpec& spec, std::span<cons
       parts *= axis->size;
     }
     if (shape[i] % parts != 0) {
-      invalid_argument(
-          fmt::format("{}: dimension {} of {} must be a multiple of {}, the number of its parts "
-                      "over {}",
-                      what, i, whole.to_string(), parts, fmt::join(spec[i], ", ")));
+      invalid_argument(fmt::format(
+          "{}: dimension {} of size {} must be a multiple of {}, the number of its parts "
+          "over {}",
+          what, i, shape[i], parts, fmt::join(spec[i], ", ")));
     }
     shape[i] /= parts;
     if (parts > 1) run_dimension_ = i;

@@ -206,6 +206,8 @@ def test_jit_takes_shardings() -> None:
         constrained = fc.jit(lambda x: lax.with_sharding_constraint(x * 2, P("x", "y")))
         np.testing.assert_array_equal(constrained(X), X * 2)
         assert lax.with_sharding_constraint(fnp.array(X), P("x")).sharding == sharding
+    optional = fc.jit(lambda x, n: x if n is None else n, in_shardings=(sharding, None))
+    np.testing.assert_array_equal(optional(X, None), X)
     statics = fc.jit(lambda n, x: x * n, static_argnums=0, in_shardings=(sharding,))
     np.testing.assert_array_equal(statics(3, X), X * 3)
 

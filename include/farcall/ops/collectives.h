@@ -49,20 +49,20 @@ FARCALL_API Array all_gather(const Array& x, const AxisNames& axes, int64_t axis
 // `concat_axis`. The size of `split_axis` must be that of the axis. If `tiled`, it must be a
 // multiple of that; `split_axis` is cut into equal parts, which are concatenated along
 // `concat_axis`.
-FARCALL_API Array all_to_all(const Array& x, const std::string& axis, int64_t split_axis,
+FARCALL_API Array all_to_all(const Array& x, const AxisNames& axes, int64_t split_axis,
                              int64_t concat_axis, bool tiled = false);
 // The sum over the axis, scattered: element i receives slice i along `scatter_dimension`, or part i
 // of that dimension if `tiled`. Sizes as for all_to_all.
-FARCALL_API Array psum_scatter(const Array& x, const std::string& axis,
-                               int64_t scatter_dimension = 0, bool tiled = false);
+FARCALL_API Array psum_scatter(const Array& x, const AxisNames& axes, int64_t scatter_dimension = 0,
+                               bool tiled = false);
 // For each pair (from, to), element `to` receives the x of element `from`. Elements that receive
-// nothing get zeros. Each element may send once and receive once.
-FARCALL_API Array ppermute(const Array& x, const std::string& axis,
+// nothing get zeros. Each element may send once and receive once. Over several axes, x is gathered.
+FARCALL_API Array ppermute(const Array& x, const AxisNames& axes,
                            ListOf<std::pair<int64_t, int64_t>> perm);
 
 // Exchanges a dimension of x, which must have the size of the axis, with the axis: element i
 // receives slice i of each element's x, stacked along the same dimension.
-FARCALL_API Array pswapaxes(const Array& x, const std::string& axis, int64_t dimension);
+FARCALL_API Array pswapaxes(const Array& x, const AxisNames& axes, int64_t dimension);
 // The x of element `source`, for all elements. Raises INVALID_ARGUMENT if `source` is out of range.
 FARCALL_API Array pbroadcast(const Array& x, const AxisNames& axes, int64_t source);
 

@@ -316,16 +316,36 @@ int64_t checked_axis(std::string_view f, const char* what, int64_t axis, size_t 
   return axis < 0 ? axis + limit : axis;
 }
 
-// The size of the axis. Raises if the dimension cannot be divided among its devices.
-int64_t checked_cut(std::string_view f, const Array& x, int64_t dimension, const std::string& axis,
+// "x" or "x, y", in quotation marks.
+std::string quoted(const AxisNames& axes) { return fmt::format("\"{}\"", fmt::join(axes, ", ")); }
+
+// The size of the axes. Raises if the dimension cannot be divided among their elements.
+int64_t checked_cut(std::string_view f, const Array& x, int64_t dimension, const AxisNames& axes,
                     bool tiled) {
-  const int64_t size = size_of(f, axis), length = x.shape()[static_cast<size_t>(dimension)];
+  const int64_t size = size_of(f, axes), length = x.shape()[static_cast<size_t>(dimension)];
   if (tiled ? length % size != 0 : length != size) {
-    type_error(fmt::format("{}: dimension {} of {} must {} the size of axis \"{}\", {}", f,
-                           dimension, x.type().to_string(), tiled ? "be a multiple of" : "have",
-                           axis, size));
+    type_error(fmt::format("{}: dimension {} of {} must {} the size of axis {}, {}", f, dimension,
+                           x.type().to_string(), tiled ? "be a multiple of" : "have", quoted(axes),
+                           size));
   }
   return size;
+}
+
+// all_to_all, not tiled: dimension `split`, which has the size of the axes, is moved to `concat`.
+Array exchange(const Array& x, const AxisNames& axes, int64_t split, int64_t concat) {
+  if (axes.size() == 1) return bind(kAllToAll, AllToAllParams{axes[0], split, concat}, x);
+  // Each axis is exchanged with a dimension of its own.
+  Shape cut(x.shape().begin(), x.shape().end());
+  cut.erase(cut.begin() + split);
+  for (size_t i = axes.size(); i-- > 0;) {
+    cut.insert(cut.begin() + split, mapped_axis_size(axes[i]));
+  }
+  Array exchanged = reshape(x, cut);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t own = split + static_cast<int64_t>(i);
+    exchanged = bind(kAllToAll, AllToAllParams{axes[i], own, own}, exchanged);
+  }
+  return numpy::moveaxis(reshape(exchanged, x.shape()), split, concat);
 }
 
 }  // namespace
@@ -359,28 +379,27 @@ Array all_gather(const Array& x, const AxisNames& axes, int64_t axis, bool tiled
   return reshape(result, shape);
 }
 
-Array all_to_all(const Array& x, const std::string& axis, int64_t split_axis, int64_t concat_axis,
+Array all_to_all(const Array& x, const AxisNames& axes, int64_t split_axis, int64_t concat_axis,
                  bool tiled) {
-  size_of("all_to_all", axis);
+  size_of("all_to_all", axes);
   split_axis = checked_axis("all_to_all", "split_axis", split_axis, x.rank());
   concat_axis = checked_axis("all_to_all", "concat_axis", concat_axis, x.rank());
-  const int64_t size = checked_cut("all_to_all", x, split_axis, axis, tiled);
-  if (!tiled) return bind(kAllToAll, AllToAllParams{axis, split_axis, concat_axis}, x);
+  const int64_t size = checked_cut("all_to_all", x, split_axis, axes, tiled);
+  if (!tiled) return exchange(x, axes, split_axis, concat_axis);
   Shape shape(x.shape().begin(), x.shape().end());
   shape[static_cast<size_t>(split_axis)] /= size;
   Shape cut = shape;
   cut.insert(cut.begin() + split_axis, size);
-  const Array exchanged =
-      bind(kAllToAll, AllToAllParams{axis, split_axis, concat_axis}, reshape(x, cut));
+  const Array exchanged = exchange(reshape(x, cut), axes, split_axis, concat_axis);
   shape[static_cast<size_t>(concat_axis)] *= size;
   return reshape(exchanged, shape);
 }
 
-Array psum_scatter(const Array& x, const std::string& axis, int64_t scatter_dimension, bool tiled) {
-  size_of("psum_scatter", axis);
+Array psum_scatter(const Array& x, const AxisNames& axes, int64_t scatter_dimension, bool tiled) {
+  size_of("psum_scatter", axes);
   const int64_t dimension =
       checked_axis("psum_scatter", "scatter_dimension", scatter_dimension, x.rank());
-  const int64_t size = checked_cut("psum_scatter", x, dimension, axis, tiled);
+  const int64_t size = checked_cut("psum_scatter", x, dimension, axes, tiled);
   Array parts = x;
   if (tiled) {
     Shape cut(x.shape().begin(), x.shape().end());
@@ -388,31 +407,39 @@ Array psum_scatter(const Array& x, const std::string& axis, int64_t scatter_dime
     cut.insert(cut.begin() + dimension, size);
     parts = reshape(x, cut);
   }
-  return reduce_sum(bind(kAllToAll, AllToAllParams{axis, dimension, 0}, parts), {0});
+  return reduce_sum(exchange(parts, axes, dimension, 0), {0});
 }
 
-Array ppermute(const Array& x, const std::string& axis, ListOf<std::pair<int64_t, int64_t>> perm) {
-  const int64_t size = size_of("ppermute", axis);
-  std::vector<bool> sends(static_cast<size_t>(size), false), receives = sends;
+Array ppermute(const Array& x, const AxisNames& axes, ListOf<std::pair<int64_t, int64_t>> perm) {
+  const int64_t size = size_of("ppermute", axes);
+  std::vector<bool> sends(static_cast<size_t>(size), false);
+  std::vector<int32_t> sources(static_cast<size_t>(size), -1);  // by receiver
   for (const auto& [from, to] : perm) {
     const auto is_outside = [&](int64_t i) { return i < 0 || i >= size; };
     if (is_outside(from) || is_outside(to)) {
-      type_error(fmt::format("ppermute: ({}, {}) does not lie in axis \"{}\" of size {}", from, to,
-                             axis, size));
+      type_error(fmt::format("ppermute: ({}, {}) does not lie in axis {} of size {}", from, to,
+                             quoted(axes), size));
     }
-    if (sends[static_cast<size_t>(from)] || receives[static_cast<size_t>(to)]) {
+    if (sends[static_cast<size_t>(from)] || sources[static_cast<size_t>(to)] >= 0) {
       type_error(
           fmt::format("ppermute: an element may send once and receive once; ({}, {}) is "
                       "the second time for one of the two",
                       from, to));
     }
-    sends[static_cast<size_t>(from)] = receives[static_cast<size_t>(to)] = true;
+    sends[static_cast<size_t>(from)] = true;
+    sources[static_cast<size_t>(to)] = static_cast<int32_t>(from);
   }
-  return bind(kPpermute, PpermuteParams{axis, {perm.begin(), perm.end()}}, x);
+  if (axes.size() == 1) {
+    return bind(kPpermute, PpermuteParams{axes[0], {perm.begin(), perm.end()}}, x);
+  }
+  const Array source = numpy::take(Array::of<int32_t>(sources, {&size, 1}), {axis_index(axes)});
+  const Array received = numpy::take(all_gather(x, axes), {source});
+  return numpy::where(numpy::greater_equal(source, Array(0)), received,
+                      numpy::zeros({}, x.dtype()));
 }
 
-Array pswapaxes(const Array& x, const std::string& axis, int64_t dimension) {
-  return all_to_all(x, axis, dimension, dimension);
+Array pswapaxes(const Array& x, const AxisNames& axes, int64_t dimension) {
+  return all_to_all(x, axes, dimension, dimension);
 }
 Array pbroadcast(const Array& x, const AxisNames& axes, int64_t source) {
   const int64_t size = size_of("pbroadcast", axes);

@@ -52,8 +52,15 @@ BODIES: dict[str, Any] = {
     "gather of both": lambda m, x: m.lax.all_gather(x, ("b", "a")),
     "tiled gather": lambda m, x: m.lax.all_gather(x, "b", axis=1, tiled=True),
     "scatter": lambda m, x: m.lax.psum_scatter(x, "b", scatter_dimension=1, tiled=True),
+    "scatter over both": lambda m, x: m.lax.psum_scatter(
+        x, ("b", "a"), scatter_dimension=1, tiled=True
+    ),
+    "untiled scatter over both": lambda m, x: m.lax.psum_scatter(x.reshape(4, 2, 2), ("a", "b")),
     "to all": lambda m, x: m.lax.all_to_all(x, "a", 0, 1, tiled=True),
     "to all, untiled": lambda m, x: m.lax.all_to_all(x, "b", 0, 1),
+    "to all of both": lambda m, x: m.lax.all_to_all(x, ("a", "b"), 1, 0, tiled=True),
+    "to all of both, untiled": lambda m, x: m.lax.all_to_all(x.reshape(2, 4, 2), ("b", "a"), 1, 0),
+    "permutation of both": lambda m, x: m.lax.ppermute(x, ("a", "b"), [(0, 3), (3, 1), (1, 0)]),
     "permute": lambda m, x: m.lax.ppermute(x, "b", [(0, 1), (1, 0)]),
     "part of a permutation": lambda m, x: m.lax.ppermute(x, "a", [(0, 1)]),
     "index": lambda m, x: x + m.lax.axis_index("a") * 10 + m.lax.axis_index("b"),
@@ -155,6 +162,9 @@ def test_trees_closures_and_specs() -> None:
         result = g({"a": X}, 1.0)
         np.testing.assert_array_equal(result["rows"], X * np.asarray(scale) + 1)
         assert result["total"] == X.sum()
+    optional = mapped(lambda x, n: x + 1 if n is None else n, in_specs=(P("x"), None))
+    np.testing.assert_array_equal(optional(X, None), X + 1)
+    np.testing.assert_array_equal(optional(X, X[:2]), np.tile(X[:2], (4, 1)))
     gradient = fc.grad(lambda s: mapped(lambda x: x * s, in_specs=P("x"))(X).sum())(scale)
     np.testing.assert_array_equal(gradient, X.sum(0))
     placed = fc.device_put(X, fc.NamedSharding(MESH, P(None, "x")))
