@@ -101,8 +101,8 @@ BufferPtr buffer_from_host(const PjrtDevice& device, ShapeDtype type, const Stor
   return handle;
 }
 
-Storage on_device(const PjrtDevice& device, ShapeDtype type, BufferPtr handle) {
-  return Storage::adopt(std::make_unique<PjrtBuffer>(device, type, std::move(handle)),
+Storage on_device(const PjrtDevice& device, ShapeDtype type, BufferPtr handle, bool is_ready) {
+  return Storage::adopt(std::make_unique<PjrtBuffer>(device, type, std::move(handle), is_ready),
                         type.nbytes());
 }
 

@@ -30,8 +30,8 @@ using BufferPtr = std::shared_ptr<const BufferHandle>;
 
 class PjrtBuffer final : public DeviceBuffer {
  public:
-  PjrtBuffer(const PjrtDevice& device, ShapeDtype type, BufferPtr handle)
-      : device_(device), type_(type), handle_(std::move(handle)) {}
+  PjrtBuffer(const PjrtDevice& device, ShapeDtype type, BufferPtr handle, bool is_ready)
+      : device_(device), type_(type), handle_(std::move(handle)), is_known_ready_(is_ready) {}
 
   const Device& device() const override { return device_; }
   bool is_ready() const override;
@@ -45,12 +45,13 @@ class PjrtBuffer final : public DeviceBuffer {
   const PjrtDevice& device_;
   ShapeDtype type_;
   BufferPtr handle_;
-  mutable std::atomic<bool> is_known_ready_{false};
+  mutable std::atomic<bool> is_known_ready_;
 };
 
 // On a CPU, shares owned and aligned host memory of elements that are not packed; else copies.
 BufferPtr buffer_from_host(const PjrtDevice& device, ShapeDtype type, const Storage& host);
 
-Storage on_device(const PjrtDevice& device, ShapeDtype type, BufferPtr handle);
+// `is_ready`: whether the elements are known to be computed.
+Storage on_device(const PjrtDevice& device, ShapeDtype type, BufferPtr handle, bool is_ready);
 
 }  // namespace farcall::pjrt

@@ -118,7 +118,7 @@ Storage PjrtDevice::allocate(ShapeDtype type) const {
 }
 
 Storage PjrtDevice::from_host(ShapeDtype type, const Storage& host) const {
-  return on_device(*this, type, buffer_from_host(*this, type, host));
+  return on_device(*this, type, buffer_from_host(*this, type, host), false);
 }
 
 }  // namespace farcall::pjrt

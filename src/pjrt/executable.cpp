@@ -1,7 +1,10 @@
 #include "pjrt/executable.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstring>
+#include <memory_resource>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -69,6 +72,7 @@ class PjrtExecutable final : public Executable {
     donated_.resize(input_types().size(), false);
     // Replicas of an input on several devices may share memory.
     overwrites_ = layout_ && !is_spread_ ? std::vector<bool>(donated_.size(), false) : donated_;
+    overwrites_any_ = std::ranges::find(overwrites_, true) != overwrites_.end();
     for (size_t i = 0; is_spread_ && i < output_types().size(); ++i) {
       placements_.push_back(
           make_placement(output_types()[i], {layout_->mesh, layout_->outputs[i]}));
@@ -124,9 +128,14 @@ class PjrtExecutable final : public Executable {
   void execute(std::span<const Storage* const> inputs, std::span<Storage> outputs,
                const ExecutionOptions& options) const override {
     check_may_execute();
+    std::array<std::byte, 1024> memory;  // enough for most programs
+    std::pmr::monotonic_buffer_resource pool(memory.data(), memory.size());
     std::vector<Storage> copies;
-    copies.reserve(inputs.size() * devices_.size());  // no reallocation: pointers into it are kept
-    std::vector<std::vector<CBuffer*>> arguments(devices_.size());
+    if (!is_spread_ && layout_) {
+      copies.reserve(inputs.size() * devices_.size());  // pointers into it are kept
+    }
+    const size_t num_args = inputs.size() + constants_[0].size() + (takes_run_ ? 1 : 0);
+    std::pmr::vector<CBuffer*> arguments(num_args * devices_.size(), &pool);
     for (size_t i = 0; i < inputs.size(); ++i) {
       const auto* shards = is_spread_ ? &ShardedBuffer::of(*inputs[i])->shards() : nullptr;
       for (size_t place = 0; place < devices_.size(); ++place) {
@@ -135,30 +144,38 @@ class PjrtExecutable final : public Executable {
           own = &copies.emplace_back(to_device(*devices_[place], input_types()[i], *own));
         }
         FARCALL_ASSERT(&device_of(*own) == devices_[place]);
-        arguments[place].push_back(static_cast<const PjrtBuffer*>(own->buffer())->handle()->get());
+        arguments[place * num_args + i] =
+            static_cast<const PjrtBuffer*>(own->buffer())->handle()->get();
       }
     }
     for (size_t place = 0; place < devices_.size(); ++place) {
-      for (const BufferPtr& constant : constants_[place]) {
-        arguments[place].push_back(constant->get());
-      }
+      CBuffer** next = arguments.data() + place * num_args + inputs.size();
+      for (const BufferPtr& constant : constants_[place]) *next++ = constant->get();
     }
     const std::vector<int64_t> kept = kept_inputs(inputs);
-    const auto results = calls_host() || (!direct_.empty() && !options.user_data.empty())
-                             ? execute_with_run(std::move(arguments), outputs.size(), options, kept)
-                             : loaded_->execute(arguments, outputs.size(), waits(), kept,
-                                                no_data_ ? no_data_->context() : nullptr);
-    std::vector<std::vector<Storage>> made(outputs.size());
-    for (size_t place = 0; place < devices_.size(); ++place) {
-      for (size_t i = 0; i < outputs.size(); ++i) {
-        auto handle =
-            std::make_shared<const BufferHandle>(device_.client().plugin(), results[place][i]);
-        made[i].push_back(on_device(*devices_[place], shard_type(i), std::move(handle)));
-      }
+    std::pmr::vector<CBuffer*> results(outputs.size() * devices_.size(), &pool);
+    const bool has_run = calls_host() || (!direct_.empty() && !options.user_data.empty());
+    if (has_run) {
+      execute_with_run(arguments, results, options, kept);
+    } else {
+      loaded_->execute(arguments, results, waits(), kept, no_data_ ? no_data_->context() : nullptr);
     }
+    const auto result = [&](size_t place, size_t i) {
+      auto handle = std::make_shared<const BufferHandle>(device_.client().plugin(),
+                                                         results[place * outputs.size() + i]);
+      return on_device(*devices_[place], shard_type(i), std::move(handle), has_run || waits());
+    };
+    // All buffers get owners, also those of devices whose results are not needed.
     for (size_t i = 0; i < outputs.size(); ++i) {
-      outputs[i] = is_spread_ ? ShardedBuffer::from_shards(placements_[i], std::move(made[i]))
-                              : std::move(made[i][0]);
+      if (!is_spread_) {
+        outputs[i] = result(0, i);
+        for (size_t place = 1; place < devices_.size(); ++place) result(place, i);
+        continue;
+      }
+      std::vector<Storage> shards;
+      shards.reserve(devices_.size());
+      for (size_t place = 0; place < devices_.size(); ++place) shards.push_back(result(place, i));
+      outputs[i] = ShardedBuffer::from_shards(placements_[i], std::move(shards));
     }
   }
 
@@ -246,6 +263,7 @@ class PjrtExecutable final : public Executable {
   // them.
   std::vector<int64_t> kept_inputs(std::span<const Storage* const> inputs) const {
     std::vector<int64_t> kept;
+    if (!overwrites_any_) return kept;
     const std::vector<bool> consumed = consumed_inputs(*this, inputs);
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!overwrites_[i]) continue;
@@ -269,22 +287,18 @@ class PjrtExecutable final : public Executable {
     return is_spread_ ? placements_[output]->partition().shard() : output_types()[output];
   }
 
-  std::vector<std::vector<CBuffer*>> execute_with_run(std::vector<std::vector<CBuffer*>> arguments,
-                                                      size_t num_results,
-                                                      const ExecutionOptions& options,
-                                                      std::span<const int64_t> kept) const {
+  // Sets the last argument of each device if the program takes the address of a slot.
+  void execute_with_run(std::span<CBuffer*> arguments, std::span<CBuffer*> results,
+                        const ExecutionOptions& options, std::span<const int64_t> kept) const {
     ExecutionOptions of_run = options;
     if (of_run.run_id == 0) of_run.run_id = new_run_id();
     Run run(of_run, device_.client().platform(), numbers_, relays_, callbacks_);
-    std::vector<BufferPtr> numbers;
+    std::optional<RunSlots::Use> use;
     if (takes_run_) {
-      const uint64_t number = run.number();
-      Storage storage = Storage::allocate(sizeof(number));
-      std::memcpy(storage.data(), &number, sizeof(number));
+      use.emplace(slots_, devices_, run);
+      const size_t num_args = arguments.size() / devices_.size();
       for (size_t place = 0; place < devices_.size(); ++place) {
-        numbers.push_back(
-            buffer_from_host(*devices_[place], ShapeDtype(DType::kUInt64, {}), storage));
-        arguments[place].push_back(numbers.back()->get());
+        arguments[(place + 1) * num_args - 1] = use->slot().argument(place);
       }
     }
     std::optional<ExecutionData> data;
@@ -292,24 +306,20 @@ class PjrtExecutable final : public Executable {
       data.emplace(device_.client(), options.user_data);
       if (!callbacks_.empty()) data->add(run_type(), &run);
     }
-    std::vector<std::vector<CBuffer*>> results;
     try {
-      results =
-          loaded_->execute(arguments, num_results, true, kept, data ? data->context() : nullptr);
+      loaded_->execute(arguments, results, true, kept, data ? data->context() : nullptr);
     } catch (const Error&) {
       run.raise_if_failed();
       throw;
     }
-    if (!run.has_failed()) return results;
-    for (const std::vector<CBuffer*>& list : results) {
-      for (CBuffer* result : list) BufferHandle(device_.client().plugin(), result);
-    }
+    if (!run.has_failed()) return;
+    for (CBuffer* result : results) BufferHandle(device_.client().plugin(), result);
     run.raise_if_failed();
-    return {};
   }
 
   const PjrtDevice& device_;
   std::vector<bool> donated_, overwrites_;
+  bool overwrites_any_ = false;
   std::optional<MeshLayout> layout_;  // set if several devices take part
   bool is_spread_ = false;            // whether inputs and outputs are sharded by it
   std::vector<const PjrtDevice*> devices_;
@@ -319,6 +329,7 @@ class PjrtExecutable final : public Executable {
   std::vector<std::vector<BufferPtr>> constants_;  // by device
   std::vector<DeviceCallback> callbacks_;
   bool takes_run_ = false;
+  mutable RunSlots slots_;
   // For executions without user data: plugins crash if a handler asks for some and there is no
   // context. Set if the plugin makes calls itself.
   std::optional<ExecutionData> no_data_;

@@ -1,6 +1,10 @@
 #include "pjrt/loaded.h"
 
+#include <array>
+#include <cstddef>
 #include <exception>
+#include <memory_resource>
+#include <vector>
 
 #include "pjrt/buffer.h"
 #include "pjrt/compile_options.h"
@@ -8,7 +12,7 @@
 namespace farcall::pjrt {
 
 Loaded::Loaded(std::span<const PjrtDevice* const> devices, std::string& text)
-    : plugin_(devices[0]->client().plugin()) {
+    : plugin_(devices[0]->client().plugin()), num_devices_(devices.size()) {
   constexpr std::string_view kFormat = "mlir";
   const Client& client = devices[0]->client();
   CProgram program{};
@@ -35,17 +39,19 @@ Loaded::~Loaded() {
   plugin_.call_quietly(args);
 }
 
-std::vector<std::vector<CBuffer*>> Loaded::execute(std::span<const std::vector<CBuffer*>> arguments,
-                                                   size_t num_results, bool waits,
-                                                   std::span<const int64_t> kept,
-                                                   CExecuteContext* context) const {
-  const size_t num_devices = arguments.size();
-  std::vector<std::vector<CBuffer*>> results(num_devices, std::vector<CBuffer*>(num_results));
-  std::vector<CBuffer* const*> lists;
-  std::vector<CBuffer**> output_lists;
-  for (const std::vector<CBuffer*>& list : arguments) lists.push_back(list.data());
-  for (std::vector<CBuffer*>& list : results) output_lists.push_back(list.data());
-  std::vector<CEvent*> events(num_devices);
+void Loaded::execute(std::span<CBuffer* const> arguments, std::span<CBuffer*> results, bool waits,
+                     std::span<const int64_t> kept, CExecuteContext* context) const {
+  std::array<std::byte, 512> memory;  // enough for eight devices
+  std::pmr::monotonic_buffer_resource pool(memory.data(), memory.size());
+  const size_t num_args = arguments.size() / num_devices_;
+  const size_t num_results = results.size() / num_devices_;
+  std::pmr::vector<CBuffer* const*> lists(num_devices_, &pool);
+  std::pmr::vector<CBuffer**> output_lists(num_devices_, &pool);
+  std::pmr::vector<CEvent*> events(num_devices_, &pool);
+  for (size_t i = 0; i < num_devices_; ++i) {
+    lists[i] = arguments.data() + i * num_args;
+    output_lists[i] = results.data() + i * num_results;
+  }
   CExecuteOptions options{};
   options.struct_size = sizeof(CExecuteOptions);
   options.non_donatable_input_indices = kept.data();
@@ -55,12 +61,12 @@ std::vector<std::vector<CBuffer*>> Loaded::execute(std::span<const std::vector<C
   args.executable = executable_;
   args.options = &options;
   args.argument_lists = lists.data();
-  args.num_devices = num_devices;
-  args.num_args = arguments[0].size();
+  args.num_devices = num_devices_;
+  args.num_args = num_args;
   args.output_lists = output_lists.data();
   if (waits) args.device_complete_events = events.data();
   plugin_.call(args);
-  if (!waits) return results;
+  if (!waits) return;
   std::exception_ptr error;
   for (CEvent* event : events) {
     try {
@@ -69,13 +75,9 @@ std::vector<std::vector<CBuffer*>> Loaded::execute(std::span<const std::vector<C
       if (!error) error = std::current_exception();
     }
   }
-  if (error) {
-    for (const std::vector<CBuffer*>& list : results) {
-      for (CBuffer* result : list) BufferHandle(plugin_, result);
-    }
-    std::rethrow_exception(error);
-  }
-  return results;
+  if (!error) return;
+  for (CBuffer* result : results) BufferHandle(plugin_, result);
+  std::rethrow_exception(error);
 }
 
 size_t Loaded::temp_bytes() const {

@@ -3,7 +3,6 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include "pjrt/client.h"
 
@@ -17,19 +16,19 @@ class Loaded {
   Loaded(const Loaded&) = delete;
   Loaded& operator=(const Loaded&) = delete;
 
-  // Takes the arguments for each device, and returns each device's results as new buffers. If
-  // `waits`, returns when execution has finished. Donated arguments are overwritten, except for
-  // those numbered in `kept`. `context` is what handlers can read; it may be null.
-  std::vector<std::vector<CBuffer*>> execute(std::span<const std::vector<CBuffer*>> arguments,
-                                             size_t num_results, bool waits,
-                                             std::span<const int64_t> kept = {},
-                                             CExecuteContext* context = nullptr) const;
+  // Takes the arguments of the first device, then those of the second, and so on; sets `results`,
+  // in the same order, to new buffers. If `waits`, returns when execution has finished. Donated
+  // arguments are overwritten, except for those numbered in `kept`. `context` is what handlers can
+  // read; it may be null.
+  void execute(std::span<CBuffer* const> arguments, std::span<CBuffer*> results, bool waits,
+               std::span<const int64_t> kept = {}, CExecuteContext* context = nullptr) const;
 
   // Bytes of temporary memory; 0 if the plugin does not report it.
   size_t temp_bytes() const;
 
  private:
   const Plugin& plugin_;
+  const size_t num_devices_;
   CLoadedExecutable* executable_ = nullptr;
 };
 

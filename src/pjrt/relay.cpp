@@ -1,10 +1,7 @@
 #include "pjrt/relay.h"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cstring>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,46 +17,6 @@
 namespace farcall::pjrt {
 namespace {
 
-// The runs of this process by number, without locks.
-class Runs {
- public:
-  // Waits while there are kMost runs.
-  uint64_t add(Run* run) {
-    for (;;) {
-      for (size_t tried = 0; tried < kMost; ++tried) {
-        const uint64_t number = last_.fetch_add(1, std::memory_order_relaxed) + 1;
-        uint64_t none = 0;
-        if (!slot(number).number.compare_exchange_strong(none, number)) continue;
-        slot(number).run.store(run, std::memory_order_release);
-        return number;
-      }
-      std::this_thread::yield();
-    }
-  }
-  void remove(uint64_t number) { slot(number).number.store(0, std::memory_order_release); }
-  // Null if the run has ended.
-  Run* find(uint64_t number) {
-    const bool is_there = slot(number).number.load(std::memory_order_acquire) == number;
-    return is_there ? slot(number).run.load(std::memory_order_acquire) : nullptr;
-  }
-
- private:
-  static constexpr size_t kMost = 1024;
-  struct Slot {
-    std::atomic<uint64_t> number{0};  // 0 if the slot is free
-    std::atomic<Run*> run{nullptr};
-  };
-  Slot& slot(uint64_t number) { return slots_[number % kMost]; }
-
-  std::array<Slot, kMost> slots_;
-  std::atomic<uint64_t> last_{0};
-};
-
-Runs& runs() {
-  static auto* all = new Runs;
-  return *all;
-}
-
 ProgramPtr program_of(const Program& program, const Equation& equation) {
   ProgramBuilder builder;
   std::vector<Atom> operands, outputs;
@@ -71,6 +28,13 @@ ProgramPtr program_of(const Program& program, const Equation& equation) {
     outputs.push_back(Atom::variable(output));
   }
   return builder.build(outputs);
+}
+
+// The run at the address that a program took as an argument; null if it has ended.
+Run* run_at(const void* argument) {
+  const RunSlot* slot = nullptr;
+  std::memcpy(&slot, argument, sizeof(slot));
+  return slot->run();
 }
 
 // Set while this thread is inside a run whose devices are busy until it ends.
@@ -104,9 +68,8 @@ ffi::Error relay_call(ffi::DeviceOrdinal device, int64_t id, ffi::RemainingArgs 
                       ffi::RemainingRets rets) {
   const auto buffer_of = [&](size_t i) { return args.get<ffi::AnyBuffer>(i).value(); };
   const auto result_of = [&](size_t i) { return *rets.get<ffi::AnyBuffer>(i).value(); };
-  uint64_t number = 0;
-  std::memcpy(&number, buffer_of(0).untyped_data(), sizeof(number));
-  Run* run = runs().find(number);
+  const void* address = buffer_of(0).untyped_data();
+  Run* run = run_at(address);
   if (!run) return ffi::Error::Internal("farcall.relay: the run has ended");
   const Relay& relay = run->relay(id);
   std::vector<const void*> arguments;
@@ -114,7 +77,7 @@ ffi::Error relay_call(ffi::DeviceOrdinal device, int64_t id, ffi::RemainingArgs 
   for (size_t i = 1; i < args.size(); ++i) arguments.push_back(buffer_of(i).untyped_data());
   for (size_t i = 0; i < rets.size(); ++i) results.push_back(result_of(i).untyped_data());
   if (results.size() > relay.result_sizes().size()) {
-    std::memcpy(results.back(), &number, sizeof(number));
+    std::memcpy(results.back(), address, sizeof(RunSlot*));
     results.pop_back();
   }
   const int32_t place = run->place_of(device);
@@ -150,9 +113,36 @@ Run::Run(const ExecutionOptions& options, std::string_view platform, std::span<c
       platform_(platform),
       devices_(devices),
       relays_(relays),
-      callbacks_(callbacks),
-      number_(runs().add(this)) {}
-Run::~Run() { runs().remove(number_); }
+      callbacks_(callbacks) {}
+
+RunSlot::RunSlot(std::span<const PjrtDevice* const> devices) {
+  static_assert(sizeof(RunSlot*) == sizeof(uint64_t));
+  const RunSlot* const address = this;
+  Storage storage = Storage::allocate(sizeof(address));
+  std::memcpy(storage.data(), &address, sizeof(address));
+  for (const PjrtDevice* device : devices) {
+    arguments_.push_back(buffer_from_host(*device, ShapeDtype(DType::kUInt64, {}), storage));
+  }
+}
+
+RunSlots::Use::Use(RunSlots& slots, std::span<const PjrtDevice* const> devices, Run& run)
+    : slots_(slots) {
+  {
+    const std::lock_guard lock(slots.mutex_);
+    if (!slots.free_.empty()) {
+      slot_ = std::move(slots.free_.back());
+      slots.free_.pop_back();
+    }
+  }
+  if (!slot_) slot_ = std::make_unique<RunSlot>(devices);
+  slot_->set(&run);
+}
+
+RunSlots::Use::~Use() {
+  slot_->set(nullptr);
+  const std::lock_guard lock(slots_.mutex_);
+  slots_.free_.push_back(std::move(slot_));
+}
 
 int32_t Run::place_of(int device) const {
   return static_cast<int32_t>(std::ranges::find(devices_, device) - devices_.begin());
@@ -229,15 +219,13 @@ FARCALL_FFI_Error* relay_entry(FARCALL_FFI_CallFrame* frame) {
   void* results[kMost];
   for (size_t i = 0; i < num_inputs; ++i) inputs[i] = data_of(frame->args.args[i]);
   for (size_t i = 0; i < num_results; ++i) results[i] = data_of(frame->rets.rets[i]);
-  uint64_t number = 0;
   int64_t id = 0;
-  std::memcpy(&number, inputs[0], sizeof(number));
   std::memcpy(&id, static_cast<FARCALL_FFI_Scalar*>(frame->attrs.attrs[0])->value, sizeof(id));
-  Run* run = runs().find(number);
+  Run* run = run_at(inputs[0]);
   if (!run || run->is_on_several() || run->has_failed()) return farcall_pjrt_relay(frame);
   const Relay& relay = run->relay(id);
   const size_t num_own = relay.result_sizes().size();
-  if (num_results > num_own) std::memcpy(results[num_own], &number, sizeof(number));
+  if (num_results > num_own) std::memcpy(results[num_own], inputs[0], sizeof(RunSlot*));
   run_relay(relay, *run, {inputs + 1, num_inputs - 1}, {results, num_own}, 0);
   return run->has_failed() ? farcall_pjrt_relay(frame) : nullptr;
 }

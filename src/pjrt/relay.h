@@ -1,11 +1,11 @@
 // Relays: equations that a plugin's program hands back to be run by the native engine on the CPU.
 // If the program runs on another device, their operands and results are copied.
 //
-// A plugin knows one handler, farcall's. The handler finds the run by the number in its first
-// operand, and the relay of that run by the attribute `id`. What a relay throws is stored in the
-// run, and raised unchanged after execution. On one device the plugin also gets an error at once,
-// which ends the run. On several devices the others may wait for the failed one: from then on,
-// relays return zeros, and loops that contain relays end.
+// A plugin knows one handler, farcall's. The handler finds the run by its first operand, the
+// address of a RunSlot, and the relay of that run by the attribute `id`. What a relay throws is
+// stored in the run, and raised unchanged after execution. On one device the plugin also gets an
+// error at once, which ends the run. On several devices the others may wait for the failed one:
+// from then on, relays return zeros, and loops that contain relays end.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@
 #include <farcall/ffi/callback.h>
 #include <farcall/program/engine.h>
 
-#include "pjrt/client.h"
+#include "pjrt/buffer.h"
 #include "stablehlo/internal/lower.h"
 
 namespace farcall::pjrt {
@@ -58,19 +58,16 @@ struct DeviceCallback {
   std::vector<ShapeDtype> arguments, results;
 };
 
-// One execution of a program with relays or callbacks. It can be found by its number while it
-// lasts.
+// One execution of a program with relays or callbacks.
 class Run {
  public:
   // `devices` are the plugin's numbers of the devices.
   Run(const ExecutionOptions& options, std::string_view platform, std::span<const int> devices,
       std::span<const std::unique_ptr<const Relay>> relays,
       std::span<const DeviceCallback> callbacks);
-  ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  uint64_t number() const { return number_; }
   const ExecutionOptions& options() const { return options_; }
   const Relay& relay(int64_t id) const { return *relays_[static_cast<size_t>(id)]; }
   const DeviceCallback& callback(int64_t id) const { return callbacks_[static_cast<size_t>(id)]; }
@@ -109,7 +106,46 @@ class Run {
   std::condition_variable is_made_;
   std::map<std::pair<int64_t, int32_t>, uint64_t> num_calls_;  // by relay and place
   std::map<std::pair<int64_t, uint64_t>, Made> made_;          // by relay and call number
-  const uint64_t number_;  // the last member: the run can be found when all others are set
+};
+
+// Where the plugin's calls find the run. Programs take its address as an argument on each device.
+class RunSlot {
+ public:
+  explicit RunSlot(std::span<const PjrtDevice* const> devices);
+  RunSlot(const RunSlot&) = delete;
+  RunSlot& operator=(const RunSlot&) = delete;
+
+  CBuffer* argument(size_t place) const { return arguments_[place]->get(); }
+  // Null between runs.
+  Run* run() const { return run_.load(std::memory_order_acquire); }
+  void set(Run* run) { run_.store(run, std::memory_order_release); }
+
+ private:
+  std::atomic<Run*> run_{nullptr};
+  std::vector<BufferPtr> arguments_;  // by place
+};
+
+// The slots of a program: as many as it had runs at the same time. A new slot takes longer than the
+// rest of a short run.
+class RunSlots {
+ public:
+  // A slot for one run.
+  class Use {
+   public:
+    Use(RunSlots& slots, std::span<const PjrtDevice* const> devices, Run& run);
+    ~Use();
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    const RunSlot& slot() const { return *slot_; }
+
+   private:
+    RunSlots& slots_;
+    std::unique_ptr<RunSlot> slot_;
+  };
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<RunSlot>> free_;
 };
 
 // While a callback of a program runs, nested calls of farcall use the host, because the devices of
