@@ -17,6 +17,7 @@
 #include <farcall/program/text.h>
 #include <farcall/stablehlo/stablehlo.h>
 #include <farcall/trace/jit.h>
+#include <farcall/trace/mesh_layout.h>
 #include <farcall/trace/placement.h>
 
 #include "array_object.h"
@@ -102,7 +103,10 @@ PyType_Slot compiled_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(travers
 
 std::string as_text(const Lowered& self, const std::optional<std::string>& dialect) {
   if (!dialect || *dialect == "farcall" || *dialect == "jaxpr") return to_text(*self.call.program);
-  if (*dialect == "stablehlo") return to_stablehlo(self.call.program);
+  if (*dialect == "stablehlo") {
+    const auto layout = mesh_layout(*self.call.program, self.call.input_shardings());
+    return to_stablehlo(self.call.program, "cpu", layout ? &*layout : nullptr);
+  }
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("as_text: dialect must be \"farcall\", \"jaxpr\" (the same), "
                           "\"stablehlo\" or None, got \"{}\"",

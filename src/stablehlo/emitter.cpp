@@ -283,9 +283,12 @@ Value Emitter::select(const Value& which, const Value& if_true, const Value& if_
   return op("stablehlo.select", {which, if_true, if_false}, if_true.type);
 }
 
+Value Emitter::run_argument() const {
+  return {inner_ ? inner_->name + "_run" : "%run", ShapeDtype(DType::kUInt64, {})};
+}
+
 const Value& Emitter::run() {
-  const ShapeDtype type(DType::kUInt64, {});
-  if (run_.name.empty()) run_ = {inner_ ? inner_->name + "_run" : "%run", type};
+  if (run_.name.empty()) run_ = run_argument();
   takes_run_ = true;
   return run_;
 }
@@ -293,7 +296,7 @@ const Value& Emitter::run() {
 Module Emitter::finish(const Program& program, const Values& inputs, const Values& outputs) {
   Values arguments = inputs;
   arguments.insert(arguments.end(), hidden_.begin(), hidden_.end());
-  if (takes_run_) arguments.push_back({"%run", ShapeDtype(DType::kUInt64, {})});
+  if (takes_run_) arguments.push_back(run_argument());
   // The shardings of arguments and results. Arguments after the program's own are replicated.
   const MeshLayout* layout = options_.layout;
   const auto attributes = [&](ShapeDtype type, const std::vector<PartitionSpec>& specs, size_t i,

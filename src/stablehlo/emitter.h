@@ -118,6 +118,8 @@ class Emitter {
   Values relay(const Call& call, int64_t id);
   Values callback(const Call& call, const DirectCall& direct);
   RelayPlace relay_place() const;
+  // The number of the run at the start of the function, or of the computation of on_each_device().
+  Value run_argument() const;
   size_t hidden_number(ShapeDtype type, const Storage& storage);
   std::string fresh();
 

@@ -224,8 +224,12 @@ Module lower(const Program& program, const LowerOptions& options) {
 
 namespace farcall {
 
-std::string to_stablehlo(const ProgramPtr& program, std::string_view platform) {
-  return stablehlo::lower(*stablehlo::prepared(program, platform), {}).text;
+std::string to_stablehlo(const ProgramPtr& program, std::string_view platform,
+                         const MeshLayout* layout) {
+  stablehlo::LowerOptions options;
+  options.layout = layout;
+  options.platform = platform;
+  return stablehlo::lower(*stablehlo::prepared(program, platform), options).text;
 }
 
 }  // namespace farcall

@@ -57,7 +57,7 @@ Values Emitter::on_each_device(std::span<const Value> inputs,
   }
   Values outputs = body(arguments);
   const Value run_after = std::exchange(run_, {});
-  const Value run_before = run();  // its name inside the region
+  const Value run_before = run_argument();
   const bool reads_run = !run_after.name.empty();
   const bool is_ordered = reads_run && run_after.name != run_before.name;
   if (is_ordered) outputs.push_back(run_after);

@@ -10,6 +10,7 @@
 #include <farcall/program/text.h>
 #include <farcall/program/walk.h>
 #include <farcall/trace/interpreter.h>
+#include <farcall/trace/mesh_layout.h>
 #include <farcall/trace/record.h>
 #include <farcall/trace/rules.h>
 
@@ -201,6 +202,18 @@ DividedProgramPtr partitioned(const Executable& executable, const Device& device
     }
     return result;
   });
+}
+
+std::optional<MeshLayout> mesh_layout(const Program& program, const Shardings& inputs) {
+  const auto is_spread = [](const auto& one) { return one && one->mesh.devices().size() > 1; };
+  const auto first = std::ranges::find_if(inputs, is_spread);
+  if (first == inputs.end()) return std::nullopt;
+  MeshLayout layout{(*first)->mesh, {}, {}};
+  for (const auto& input : inputs) {
+    layout.inputs.push_back(input && input->mesh == layout.mesh ? input->spec : PartitionSpec());
+  }
+  layout.outputs = specs_of_results(program, layout.mesh, layout.inputs);
+  return layout;
 }
 
 DividedRun divided_run(const std::shared_ptr<const Executable>& executable,

@@ -144,6 +144,22 @@ def test_shardings_on_one_device_are_those_of_jax() -> None:
     assert found[:2] == found[2:]
 
 
+def test_stablehlo_of_a_program_over_a_mesh_names_its_shardings() -> None:
+    mlir = pytest.importorskip("jax._src.interpreters.mlir")
+    dialects = pytest.importorskip("jaxlib.mlir.dialects.sdy")
+    summed = fc.shard_map(lambda x: lax.psum(x * 2, "a"), mesh=MESH, in_specs=P("a"), out_specs=P())
+    text = fc.jit(lambda x: summed(x) + 1).lower(X).as_text("stablehlo")
+    assert 'sdy.mesh @mesh = <["a"=2, "b"=2]>' in text
+    assert '"stablehlo.all_reduce"' in text
+    assert "%run" not in text  # no call of farcall
+    placed = fc.jit(lambda x: x @ x.T).lower(struct(TILES)).as_text("stablehlo")
+    assert 'tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {"b"}]>}' in placed
+    for module in (text, placed):
+        with mlir.make_ir_context() as context:
+            dialects.register_dialect(context)
+            assert mlir.ir.Module.parse(module).operation.verify()
+
+
 def test_requested_shardings_are_those_of_the_compiled_function() -> None:
     found = []
     for m in (FARCALL, JAX):
