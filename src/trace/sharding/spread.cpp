@@ -11,6 +11,7 @@
 #include <farcall/trace/placement.h>
 
 #include "trace/sharding/partition.h"
+#include "trace/sharding/propagation.h"
 
 namespace farcall {
 namespace {
