@@ -402,7 +402,7 @@ def test_functions_that_make_arrays_put_them_on_devices() -> None:
     assert fnp.zeros_like(spread).sharding == rows
     assert fnp.ones_like(spread, shape=(3,)).devices() == {fc.devices()[0]}
     assert fc.jit(lambda x: fnp.zeros_like(x) + 1)(spread).sum() == 32
-    with pytest.raises(ValueError, match=r"dimension 0 of .*\[6\] must be a multiple of 4"):
+    with pytest.raises(ValueError, match=r"dimension 0 of size 6 must be a multiple of 4"):
         fnp.zeros(6, device=rows)
 
 
