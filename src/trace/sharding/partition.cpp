@@ -212,7 +212,8 @@ std::optional<MeshLayout> mesh_layout(const Program& program, const Shardings& i
   for (const auto& input : inputs) {
     layout.inputs.push_back(input && input->mesh == layout.mesh ? input->spec : PartitionSpec());
   }
-  layout.outputs = specs_of_results(program, layout.mesh, layout.inputs);
+  const Propagation values(program, {layout.inputs, {}}, layout.mesh, true);
+  layout.outputs = fitting(program, values.specs().results, layout.mesh);
   return layout;
 }
 
