@@ -115,7 +115,7 @@ bool PjrtBuffer::is_ready() const {
   args.event = ready.event;
   handle_->plugin().call_quietly(args);
   handle_->plugin().destroy(ready.event);
-  if (args.is_ready) is_known_ready_ = true;
+  // The computation may have failed: wait() must still raise its error.
   return args.is_ready;
 }
 
