@@ -2,6 +2,7 @@
 #include "numpy_api.h"
 
 #include <cstring>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -116,6 +117,22 @@ void check_concrete(const Array& array, const char* wanted) {
   throw ConcretizationError(lost_derivative(array, wanted));
 }
 
+namespace {
+
+// An object that keeps the memory for a view of it. The array itself does not: it gives the memory
+// up when it is deleted or donated.
+PyObject* keeper_of(const Storage& storage) {
+  auto kept = std::make_unique<Storage>(storage);
+  constexpr const char* kName = "farcall.memory";
+  PyObject* made = PyCapsule_New(kept.get(), kName, [](PyObject* capsule) {
+    delete static_cast<Storage*>(PyCapsule_GetPointer(capsule, kName));
+  });
+  if (made) kept.release();
+  return made;
+}
+
+}  // namespace
+
 PyObject* as_numpy(PyObject* self) {
   try {
     const Array& array = array_of(self);
@@ -130,7 +147,8 @@ PyObject* as_numpy(PyObject* self) {
         static_cast<int>(array.rank()), reinterpret_cast<npy_intp const*>(array.shape().data()),
         nullptr, storage.data(), NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED, nullptr);
     if (!made) return nullptr;
-    if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(made), Py_NewRef(self)) < 0) {
+    PyObject* const keeper = keeper_of(storage);
+    if (!keeper || PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(made), keeper) < 0) {
       Py_DECREF(made);
       return nullptr;
     }
@@ -169,9 +187,10 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
       array = Array(array.type(), std::move(storage));
     }
     array.storage().mark_exported();
-    return make_dlpack_capsule({array.type(), const_cast<void*>(array.data()), !request.wants_copy,
-                                request.wants_copy, std::make_shared<const Array>(array)},
-                               request.is_versioned);
+    return make_dlpack_capsule(
+        {array.type(), const_cast<void*>(array.data()), !request.wants_copy, request.wants_copy,
+         std::make_shared<const Storage>(array.storage())},
+        request.is_versioned);
   } catch (...) {
     set_python_error();
     return nullptr;

@@ -82,3 +82,33 @@ def test_the_memory_of_an_array_that_a_program_read_is_freed_after_it() -> None:
 
     assert after_callback(delete)(x) == 1
     assert sys.getrefcount(memory) == references
+
+
+def seen_by_numpy(x: fc.Array) -> Any:
+    return np.asarray(x)
+
+
+def seen_by_memoryview(x: fc.Array) -> Any:
+    return memoryview(x)
+
+
+def seen_by_dlpack(x: fc.Array) -> Any:
+    return np.from_dlpack(x)
+
+
+@pytest.mark.parametrize("see", [seen_by_numpy, seen_by_memoryview, seen_by_dlpack])
+@pytest.mark.parametrize("count", [3, COUNT])
+def test_views_keep_the_memory_of_arrays_that_are_deleted_or_donated(see: Any, count: int) -> None:
+    def delete(x: fc.Array) -> None:
+        x.delete()
+
+    def donate(x: fc.Array) -> None:
+        fc.jit(lambda a: a * 2, donate_argnums=0)(x)
+
+    for give_up in (delete, donate):
+        x = fnp.arange(count) + np.float32(1)
+        view = see(x)
+        give_up(x)
+        kept = [fnp.full(count, float(value)) for value in range(2, 10)]
+        np.testing.assert_array_equal(np.asarray(view), np.arange(count) + 1)
+        del kept

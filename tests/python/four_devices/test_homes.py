@@ -162,18 +162,18 @@ def test_equal_programs_run_over_their_own_meshes(way: str) -> None:
 
 @pytest.mark.parametrize("engine", ["native", "pjrt"])
 def test_the_engine_of_the_mesh_computes(engine: str) -> None:
-    # Last digits tell which engine computed a tanh.
+    # Last digits tell whether the native engine, whose bits never vary, computed a tanh.
     x = np.linspace(0, 5, 4096, dtype=np.float32)
-    by_engine = {e: fc.jit(fnp.tanh, device=fc.devices(e)[0])(x) for e in ("native", "pjrt")}
-    assert not np.array_equal(by_engine["native"], by_engine["pjrt"])
+    by_native = np.asarray(fc.jit(fnp.tanh, device=fc.devices("native")[0])(x))
     rows = fc.P("x")
     devices = fc.make_mesh((4,), ("x",), devices=fc.devices(engine)[:4])
-    f = fc.shard_map(fnp.tanh, mesh=devices, in_specs=rows, out_specs=rows)
-    g = functools.partial(
+    mapped = fc.jit(fc.shard_map(fnp.tanh, mesh=devices, in_specs=rows, out_specs=rows))
+    constrain = functools.partial(
         fc.lax.with_sharding_constraint, shardings=fc.NamedSharding(devices, rows)
     )
-    np.testing.assert_array_equal(fc.jit(f)(x), by_engine[engine])
-    np.testing.assert_array_equal(fc.jit(lambda a: g(fnp.tanh(a)))(x), by_engine[engine])
+    for f in (mapped, fc.jit(lambda a: constrain(fnp.tanh(a)))):
+        np.testing.assert_allclose(f(x), by_native, rtol=1e-6)
+        assert np.array_equal(f(x), by_native) == (engine == "native")
 
 
 # ---- one device ----------------------------------------------------------------------------------

@@ -162,12 +162,13 @@ std::optional<uint32_t> Allocation::in_own_memory(size_t output) const {
 
 std::optional<uint32_t> Allocation::share_result(const Equation& equation, uint32_t result,
                                                  size_t index, const Layouts& layouts,
-                                                 const Kernel& kernel) {
+                                                 const Kernel& kernel,
+                                                 const std::vector<bool>& is_fixed) {
   for (const Atom atom : equation.inputs) {
     if (!atom.is_variable()) continue;
     const uint32_t operand = sets_.representative(atom.index);
     if (places_[operand].kind == Place::Kind::kNone && !wanted_input_[operand] &&
-        may_overwrite(equation, operand, result, index, layouts, kernel)) {
+        !is_fixed[operand] && may_overwrite(equation, operand, result, index, layouts, kernel)) {
       places_[operand] = places_[result];
       return operand;
     }

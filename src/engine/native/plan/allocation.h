@@ -30,9 +30,11 @@ class Allocation {
   // input and not in an earlier output.
   std::optional<uint32_t> in_own_memory(size_t output) const;
   // Computes an operand of the equation in the memory of its result, a representative that has
-  // memory already, if the kernel permits. Returns the operand's representative.
+  // memory already, if the kernel permits. Returns the operand's representative. `is_fixed` says by
+  // representative which operands must not be overwritten.
   std::optional<uint32_t> share_result(const Equation& equation, uint32_t result, size_t index,
-                                       const Layouts& layouts, const Kernel& kernel);
+                                       const Layouts& layouts, const Kernel& kernel,
+                                       const std::vector<bool>& is_fixed);
 
   Place of(Atom atom);
   // Returns the place of a variable that an equation defines.

@@ -28,7 +28,28 @@ Instructions::Instructions(const Analysis& analysis, Allocation& allocation, Pla
       report_of_(program_.equations.size(), kNever),
       made_(program_.equations.size()) {}
 
+std::vector<bool> Instructions::seen_by_calls() const {
+  std::vector<bool> is_seen(program_.variable_types.size(), false);
+  const auto see = [&](uint32_t variable) {
+    is_seen[sharing_.sets.representative(variable)] = true;
+  };
+  for (size_t i = 0; i < program_.equations.size(); ++i) {
+    const Equation& equation = program_.equations[i];
+    const auto& children = sharing_.regions[i].children;
+    const bool calls =
+        calls_.at(i) || try_params<ShardMapParams>(equation.params.get()) ||
+        std::ranges::any_of(children, [](const auto& child) { return child->has_foreign_code; });
+    if (!calls) continue;
+    for (const Atom atom : equation.inputs) {
+      if (atom.is_variable()) see(atom.index);
+    }
+    std::ranges::for_each(equation.outputs, see);
+  }
+  return is_seen;
+}
+
 void Instructions::use_memory_of_results() {
+  const std::vector<bool> is_seen = seen_by_calls();
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     std::optional<uint32_t> variable = allocation_.in_own_memory(i);
     while (variable) {
@@ -36,7 +57,8 @@ void Instructions::use_memory_of_results() {
       if (!runs_kernel(maker)) break;
       const Equation& equation = program_.equations[maker];
       if (!made_[maker]) with_location(equation, [&] { made_[maker] = make_kernel(equation); });
-      variable = allocation_.share_result(equation, *variable, maker, layouts_, *made_[maker]);
+      variable =
+          allocation_.share_result(equation, *variable, maker, layouts_, *made_[maker], is_seen);
     }
   }
 }

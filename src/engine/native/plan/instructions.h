@@ -58,6 +58,8 @@ class Instructions {
   // The kernel of an equation; without `run` if no elements are computed. Raises Error if the
   // engine has no kernel for these types.
   Kernel make_kernel(const Equation& equation);
+  // By representative: whether foreign code sees the value, and may keep a view of it.
+  std::vector<bool> seen_by_calls() const;
   // Whether the equation is an instruction of its own: no view, call or region.
   bool runs_kernel(size_t index) const;
   void add_kernel(Kernel kernel, std::span<const Place> operands, bool is_copy = false);
