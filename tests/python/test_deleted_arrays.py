@@ -70,7 +70,11 @@ def test_another_thread_may_delete_the_input_of_a_program_that_runs(steps: int) 
 
 
 def test_the_memory_of_an_array_that_a_program_read_is_freed_after_it() -> None:
-    memory = np.ones(COUNT, np.float32)
+    # Memory is shared if it is aligned to 64 bytes.
+    bytes_ = np.zeros(4 * COUNT + 64, np.uint8)
+    start = -bytes_.ctypes.data % 64
+    memory = bytes_[start : start + 4 * COUNT].view(np.float32)
+    memory[:] = 1
     references = sys.getrefcount(memory)
     x = fnp.asarray(memory)
     assert sys.getrefcount(memory) > references
