@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
-#include <farcall/core/layout.h>
 #include <farcall/primitives/indexing.h>
 #include <farcall/primitives/reduce.h>
 #include <farcall/primitives/structural.h>
@@ -209,7 +208,7 @@ bool unite(Domain& domain, const Domain& other) {
 std::optional<ElementSource> moved_elements(const Program& program, const Equation& equation) {
   const ShapeDtype operand = program.type_of(equation.inputs[0]);
   if (try_params<DynamicSliceParams>(equation.params.get())) {
-    return ElementSource{strides_of(operand.shape(), row_major(operand.rank()))};
+    return ElementSource{dense_strides(operand.shape())};
   }
   return element_source(equation.primitive->name, operand,
                         program.variable_types[equation.outputs[0]], equation.params.get());

@@ -13,7 +13,6 @@
 #include <farcall/primitives/structural.h>
 
 #include "engine/native/jit/elementwise.h"
-#include "engine/native/kernels/clusters/tile_load.h"
 #include "engine/native/kernels/movement/moves.h"
 
 namespace farcall::native::jit {
@@ -75,6 +74,14 @@ Reduction reduction_of(std::string_view primitive) {
       std::ranges::find(kReductions, primitive, &std::pair<std::string_view, Reduction>::first);
   FARCALL_ASSERT(found != std::end(kReductions));
   return found->second;
+}
+
+bool is_dense(const ElementSource& source, ShapeDtype type) {
+  const auto dense = dense_strides(type.shape());
+  for (size_t i = 0; i < type.rank(); ++i) {
+    if (type.shape()[i] > 1 && source.strides[i] != dense[i]) return false;
+  }
+  return true;
 }
 
 bool is_ordered(Reduction how, DType dtype) {
@@ -210,7 +217,7 @@ std::optional<Value> combined_registers(const Program& program, const Equation& 
   if (inputs.size() != 1) return std::nullopt;
   const auto source =
       element_source(equation.primitive->name, inputs[0].type, type, equation.params.get());
-  if (!source || source->offset % lanes != 0 || !StridedView(type, *source).is_dense()) {
+  if (!source || source->offset % lanes != 0 || !is_dense(*source, type)) {
     return std::nullopt;
   }
   const auto first = inputs[0].parts.begin() + source->offset / lanes;
@@ -224,12 +231,7 @@ bool keeps_order(const Program& program, const Equation& equation) {
   const ShapeDtype operand = program.type_of(equation.inputs[0]);
   const auto source =
       element_source(equation.primitive->name, operand, type, equation.params.get());
-  if (!source || operand.size() != type.size() || source->offset != 0) return false;
-  const auto dense = dense_strides(type.shape());
-  for (size_t i = 0; i < type.rank(); ++i) {
-    if (type.shape()[i] > 1 && source->strides[i] != dense[i]) return false;
-  }
-  return true;
+  return source && operand.size() == type.size() && source->offset == 0 && is_dense(*source, type);
 }
 
 }  // namespace farcall::native::jit

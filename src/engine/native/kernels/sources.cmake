@@ -20,6 +20,7 @@ set(FARCALL_NATIVE_KERNELS
   meshes/shard_map.cpp
   movement/indexing.cpp
   movement/scatter.cpp
+  movement/slice_start.cpp
   movement/strided_copy.cpp
   movement/structural.cpp
   order/sort.cpp

@@ -15,6 +15,7 @@
 #include "engine/native/jit/memory.h"
 #include "engine/native/kernels/clusters/tile_load.h"
 #include "engine/native/kernels/elementwise/elementwise.h"
+#include "engine/native/kernels/movement/slice_start.h"
 #include "engine/native/kernels/reductions/reduce.h"
 
 namespace farcall::native {

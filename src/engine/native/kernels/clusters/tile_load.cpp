@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <farcall/core/layout.h>
-
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/width.h"
 
@@ -83,31 +81,6 @@ void StridedView::load(const void* source, int64_t first, int64_t count, void* t
       count -= run;
     }
   });
-}
-
-SliceStart::SliceStart(ShapeDtype operand, ShapeDtype result, DType index_dtype,
-                       std::vector<Index> indices)
-    : load_(index_load(index_dtype)) {
-  const auto strides = strides_of(operand.shape(), row_major(operand.rank()));
-  const auto width = static_cast<int64_t>(byte_width(operand.dtype()));
-  for (size_t i = 0; i < operand.rank(); ++i) {
-    dimensions_.push_back({operand.shape()[i] - result.shape()[i], strides[i] * width, indices[i]});
-  }
-}
-
-bool SliceStart::reads(uint32_t operand) const {
-  return std::ranges::any_of(
-      dimensions_, [&](const Dimension& dimension) { return dimension.index.operand == operand; });
-}
-
-int64_t SliceStart::offset(void* const* operands) const {
-  int64_t offset = 0;
-  for (const Dimension& dimension : dimensions_) {
-    const Index& index = dimension.index;
-    const int64_t first = index.operand ? load_(operands[*index.operand], 0) : index.value;
-    offset += std::clamp<int64_t>(first, 0, dimension.limit) * dimension.stride;
-  }
-  return offset;
 }
 
 Joined::Joined(ShapeDtype result, int64_t dimension, std::span<const ShapeDtype> operands)

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,7 +11,6 @@
 
 #include "engine/native/kernels/elementwise/convert.h"
 #include "engine/native/kernels/movement/moves.h"
-#include "engine/native/kernels/reductions/windows.h"
 
 namespace farcall::native {
 
@@ -35,30 +33,6 @@ class StridedView {
   };
   std::vector<Dimension> dimensions_;  // at least one
   int64_t width_;
-};
-
-// The first element of a dynamic slice.
-class SliceStart {
- public:
-  // `indices`: for each dimension of the operand, the number of the kernel's operand that has its
-  // index, or the index.
-  struct Index {
-    std::optional<uint32_t> operand;
-    int64_t value = 0;
-  };
-  SliceStart(ShapeDtype operand, ShapeDtype result, DType index_dtype, std::vector<Index> indices);
-
-  bool reads(uint32_t operand) const;
-  // In bytes from the first element of the operand; indices are clamped.
-  int64_t offset(void* const* operands) const;
-
- private:
-  struct Dimension {
-    int64_t limit, stride;  // the stride in bytes
-    Index index;
-  };
-  std::vector<Dimension> dimensions_;
-  IndexLoad load_;
 };
 
 // Operands side by side along one dimension of the result.

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <farcall/core/element_text.h>
@@ -14,6 +15,7 @@
 #include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/movement/moves.h"
 #include "engine/native/kernels/movement/rows.h"
+#include "engine/native/kernels/movement/slice_start.h"
 #include "engine/native/kernels/movement/strided_copy.h"
 #include "engine/native/kernels/reductions/windows.h"
 #include "engine/native/kernels/width.h"
@@ -28,66 +30,54 @@ using Types = std::span<const ShapeDtype>;
 
 struct PartPlan {
   StridedCopy copy;
-  IndexLoad load = nullptr;
-  std::vector<int64_t> limits, strides;  // of the start indices; strides in bytes
-  size_t nbytes = 0;                     // of the whole array
-
-  int64_t offset(void* const* starts) const {
-    int64_t offset = 0;
-    for (size_t i = 0; i < limits.size(); ++i) {
-      offset += std::clamp<int64_t>(load(starts[i], 0), 0, limits[i]) * strides[i];
-    }
-    return offset;
-  }
+  SliceStart start;
+  size_t rank = 0;
+  size_t nbytes = 0;  // of the whole array
 };
 
-PartPlan make_part(ShapeDtype whole, ShapeDtype part, Types starts, bool is_update) {
-  PartPlan plan;
-  const auto width = static_cast<int64_t>(byte_width(whole.dtype()));
+// `starts` are the types of the indices, which follow `first_start` other operands.
+PartPlan make_part(ShapeDtype whole, ShapeDtype part, Types starts, uint32_t first_start) {
   const auto whole_strides = dense_strides(whole.shape());
   const auto part_strides = dense_strides(part.shape());
-  for (size_t i = 0; i < whole.rank(); ++i) {
-    plan.limits.push_back(whole.shape()[i] - part.shape()[i]);
-    plan.strides.push_back(whole_strides[i] * width);
-  }
-  plan.copy = StridedCopy(static_cast<size_t>(width), part.shape(),
-                          is_update ? part_strides : whole_strides,
-                          is_update ? whole_strides : part_strides);
-  if (!starts.empty()) plan.load = index_load(starts[0].dtype());
-  plan.nbytes = whole.nbytes();
-  return plan;
+  std::vector<SliceStart::Index> indices;
+  for (uint32_t i = 0; i < starts.size(); ++i) indices.push_back({.operand = first_start + i});
+  const DType dtype = starts.empty() ? DType::kInt32 : starts[0].dtype();
+  const bool is_update = first_start == 2;
+  return {.copy = StridedCopy(byte_width(whole.dtype()), part.shape(),
+                              is_update ? part_strides : whole_strides,
+                              is_update ? whole_strides : part_strides),
+          .start = SliceStart(whole, part, dtype, std::move(indices)),
+          .rank = whole.rank(),
+          .nbytes = whole.nbytes()};
 }
 
 void run_dynamic_slice(const KernelCall& call) {
   const auto& plan = *static_cast<const PartPlan*>(call.data);
   const auto* operand = static_cast<const std::byte*>(call.operands[0]);
-  plan.copy.run(operand + plan.offset(call.operands + 1), call.operands[1 + plan.limits.size()]);
+  plan.copy.run(operand + plan.start.offset(call.operands), call.operands[1 + plan.rank]);
 }
 
 Kernel make_dynamic_slice(Types inputs, Types outputs, const Params*) {
   if (outputs[0].is_token()) return {};
-  // An empty slice must not compute an address outside of its operand.
-  auto plan = std::make_shared<PartPlan>(
-      make_part(inputs[0], outputs[0], inputs.subspan(1), /*is_update=*/false));
-  if (outputs[0].size() == 0) std::ranges::fill(plan->strides, 0);
-  return {.run = run_dynamic_slice, .data = std::move(plan)};
+  return {.run = run_dynamic_slice,
+          .data = std::make_shared<PartPlan>(
+              make_part(inputs[0], outputs[0], inputs.subspan(1), /*first_start=*/1))};
 }
 
 void run_dynamic_update_slice(const KernelCall& call) {
   const auto& plan = *static_cast<const PartPlan*>(call.data);
-  auto* output = static_cast<std::byte*>(call.operands[2 + plan.limits.size()]);
+  auto* output = static_cast<std::byte*>(call.operands[2 + plan.rank]);
   if (output != call.operands[0] && plan.nbytes > 0) {
     std::memcpy(output, call.operands[0], plan.nbytes);
   }
-  plan.copy.run(call.operands[1], output + plan.offset(call.operands + 2));
+  plan.copy.run(call.operands[1], output + plan.start.offset(call.operands));
 }
 
 Kernel make_dynamic_update_slice(Types inputs, Types outputs, const Params*) {
   if (outputs[0].is_token()) return {};
-  auto plan = std::make_shared<PartPlan>(
-      make_part(inputs[0], inputs[1], inputs.subspan(2), /*is_update=*/true));
-  if (inputs[1].size() == 0) std::ranges::fill(plan->strides, 0);
-  return {.run = run_dynamic_update_slice, .data = std::move(plan)};
+  return {.run = run_dynamic_update_slice,
+          .data = std::make_shared<PartPlan>(
+              make_part(inputs[0], inputs[1], inputs.subspan(2), /*first_start=*/2))};
 }
 
 // ---- pad
