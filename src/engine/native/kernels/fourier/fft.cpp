@@ -1,4 +1,4 @@
-// fft: always computed in double precision.
+// fft: computed in double precision; between passes, numbers have the precision of the result.
 //
 // Dimensions are transformed one after the other, each by one pass over all of its lines, or by two
 // passes if the lines are long. A pass gathers a few lines at a time side by side in scratch
@@ -16,10 +16,10 @@
 #include "engine/native/kernels/clusters/lane_tiles.h"
 #include "engine/native/kernels/elementwise/lanes.h"
 #include "engine/native/kernels/fourier/fourier.h"
-#include "engine/native/kernels/instruction_sets.h"
 #include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/scratch.h"
+#include "engine/native/kernels/vector/fourier.h"
 
 namespace farcall::native {
 namespace {
@@ -32,6 +32,8 @@ constexpr int64_t kMostTogether = 8;
 constexpr int64_t kBytesTogether = int64_t{4} << 20;
 // Lines of at least this length are transformed as the columns and rows of a matrix.
 constexpr int64_t kLongLine = 4096;
+// Keeps all numbers of a line.
+constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 // Numbers of a batch transformed at a time.
 constexpr int64_t kChunk = int64_t{1} << 20;
 
@@ -54,36 +56,55 @@ struct Lines {
 using Load = void (*)(const void* memory, const Places& places, int64_t length, Lines lines);
 using Store = void (*)(Lines lines, const Places& places, int64_t kept, double scale, void* memory);
 
-// Calls visit(j, w, which, at) for number j of line w: `which` is its index in the parts, `at` its
-// element in memory. Prefetches that element: if lines are columns, each number is on another page.
-template <bool is_written, class T, class Visit>
-void for_each_number(const Lines& lines, const Places& places, const T* memory, Visit visit) {
-  constexpr int64_t kAhead = 16;
-  const int64_t step = places.step * places.apart;
-  const auto walk = [&](auto count) {
-    int64_t at[kMostTogether];
-    for (int64_t w = 0; w < count; ++w) at[w] = places.at(w);
-    for (int64_t j = 0; j < lines.size; ++j) {
-      const int64_t ahead = std::min(j + kAhead, lines.size - 1) * step;
-      __builtin_prefetch(memory + at[0] + ahead, is_written);
-      __builtin_prefetch(memory + at[count - 1] + ahead, is_written);
-      for (int64_t w = 0; w < count; ++w) visit(j, w, j * count + w, at[w] + j * step);
-    }
-  };
-  if (lines.count == kMostTogether) {
-    walk(std::integral_constant<int64_t, kMostTogether>());
-  } else {
-    walk(lines.count);
+// Whether the numbers of all lines at the same index are dense in memory, as in columns.
+bool are_adjacent(const Places& places, int64_t count) {
+  for (int64_t w = 1; w < count; ++w) {
+    if (places.at(w) != places.at(0) + w) return false;
   }
+  return true;
+}
+
+// Numbers of lines that are not adjacent are transposed in tiles, which stay in the first cache.
+constexpr int64_t kTileRows = 16;
+
+// Calls visit(first, tile) for each tile; its rows are the numbers of all lines from index `first`.
+template <class T, class Visit>
+void for_tiles(const Lines& lines, Visit visit) {
+  T memory[kTileRows * kMostTogether];
+  for (int64_t first = 0; first < lines.size; first += kTileRows) {
+    const int64_t count = std::min(kTileRows, lines.size - first);
+    visit(first, FourierRows<T>{memory, count, lines.count, lines.count});
+  }
+}
+
+FourierParts from_row(const Lines& lines, int64_t row) {
+  return {lines.parts.re + row * lines.count, lines.parts.im + row * lines.count};
+}
+
+// number(j, w) is number j of line w.
+template <class T, class Number>
+void load_tiles(const Lines& lines, Number number) {
+  for_tiles<T>(lines, [&](int64_t first, const FourierRows<T>& tile) {
+    for (int64_t w = 0; w < lines.count; ++w) {
+      for (int64_t j = 0; j < tile.count; ++j) {
+        tile.first[j * lines.count + w] = number(first + j, w);
+      }
+    }
+    load_numbers(FourierRows<const T>{tile.first, tile.count, tile.lanes, tile.apart},
+                 from_row(lines, first));
+  });
 }
 
 template <class T>
 void load_lines(const void* memory, const Places& places, int64_t, Lines lines) {
   const auto* x = static_cast<const T*>(memory);
-  for_each_number<false>(lines, places, x, [&](int64_t, int64_t, int64_t to, int64_t at) {
-    lines.parts.re[to] = std::real(x[at]);
-    lines.parts.im[to] = std::imag(x[at]);
-  });
+  const int64_t step = places.step * places.apart;
+  if (are_adjacent(places, lines.count)) {
+    load_numbers(FourierRows<const T>{x + places.at(0), lines.size, lines.count, step},
+                 lines.parts);
+  } else {
+    load_tiles<T>(lines, [&](int64_t j, int64_t w) { return x[places.at(w) + j * step]; });
+  }
 }
 
 // If the transform of a line of `length` numbers is real, only its first half is in memory; the
@@ -91,12 +112,11 @@ void load_lines(const void* memory, const Places& places, int64_t, Lines lines) 
 template <class T>
 void load_halves(const void* memory, const Places& places, int64_t length, Lines lines) {
   const auto* x = static_cast<const T*>(memory);
-  for_each_number<false>(lines, places, x, [&](int64_t j, int64_t w, int64_t to, int64_t) {
+  load_tiles<T>(lines, [&](int64_t j, int64_t w) {
     const int64_t at = places.first[w] + j * places.step;
     const bool is_real = at == 0 || 2 * at == length, is_there = 2 * at <= length;
     const T value = x[places.begin[w] + (is_there ? at : length - at) * places.apart];
-    lines.parts.re[to] = value.real();
-    lines.parts.im[to] = is_real ? 0 : is_there ? value.imag() : -value.imag();
+    return is_real ? T(value.real()) : is_there ? value : std::conj(value);
   });
 }
 
@@ -104,14 +124,23 @@ void load_halves(const void* memory, const Places& places, int64_t length, Lines
 template <class T>
 void store_lines(Lines lines, const Places& places, int64_t kept, double scale, void* memory) {
   auto* y = static_cast<T*>(memory);
-  for_each_number<true>(lines, places, y, [&](int64_t j, int64_t w, int64_t from, int64_t at) {
-    if (places.first[w] + j * places.step >= kept) return;
-    const double re = lines.parts.re[from] * scale;
-    if constexpr (std::is_floating_point_v<T>) {
-      y[at] = static_cast<T>(re);
-    } else {
-      using Part = typename T::value_type;
-      y[at] = T(static_cast<Part>(re), static_cast<Part>(lines.parts.im[from] * scale));
+  const int64_t step = places.step * places.apart;
+  const auto kept_of = [&](int64_t w) {
+    const int64_t first = places.first[w];
+    return kept <= first ? 0 : std::min((kept - 1 - first) / places.step + 1, lines.size);
+  };
+  if (are_adjacent(places, lines.count) && kept_of(0) == kept_of(lines.count - 1)) {
+    store_numbers(lines.parts, scale,
+                  FourierRows<T>{y + places.at(0), kept_of(0), lines.count, step});
+    return;
+  }
+  for_tiles<T>(lines, [&](int64_t first, const FourierRows<T>& tile) {
+    store_numbers(from_row(lines, first), scale, tile);
+    for (int64_t w = 0; w < lines.count; ++w) {
+      const int64_t end = std::min(first + tile.count, kept_of(w));
+      for (int64_t j = first; j < end; ++j) {
+        y[places.at(w) + j * step] = tile.first[(j - first) * lines.count + w];
+      }
     }
   });
 }
@@ -132,13 +161,13 @@ auto visit_number(DType dtype, Visit visit) {
 }
 
 Load load_of(DType dtype) {
-  return visit_number(dtype, []<class T>(T) -> Load { return best_loop<load_lines<T>>(); });
+  return visit_number(dtype, []<class T>(T) -> Load { return load_lines<T>; });
 }
 Load load_halves_of(DType dtype) {
   return dtype == DType::kComplex64 ? load_halves<std::complex<float>> : load_halves<Number>;
 }
 Store store_of(DType dtype) {
-  return visit_number(dtype, []<class T>(T) -> Store { return best_loop<store_lines<T>>(); });
+  return visit_number(dtype, []<class T>(T) -> Store { return store_lines<T>; });
 }
 
 // ---- passes
@@ -155,11 +184,11 @@ struct Pass {
   std::shared_ptr<const FourierLine> line;
   bool is_backward = false;
   Memory from = Memory::kWork, to = Memory::kWork;
-  Load load = load_of(DType::kComplex128);
-  Store store = store_of(DType::kComplex128);
+  Load load = nullptr;
+  Store store = nullptr;
   Lanes lanes;                         // of the dimension
   int64_t size_from = 0, size_to = 0;  // of its lines in memory
-  int64_t kept = std::numeric_limits<int64_t>::max();
+  int64_t kept = kAll;
   double scale = 1;
   int64_t rows = 1, columns = 1;
   std::vector<Number> turns;  // factors of the columns: [rows][columns]
@@ -284,7 +313,8 @@ int64_t rows_of_long_line(int64_t size) {
   return rows;
 }
 
-void add_passes(std::vector<Pass>& passes, Pass pass, int64_t size) {
+// `between` is the dtype of the numbers between two passes.
+void add_passes(std::vector<Pass>& passes, Pass pass, int64_t size, DType between) {
   const int64_t rows = rows_of_long_line(size);
   if (rows == 1) {
     pass.line = std::make_shared<FourierLine>(size);
@@ -297,7 +327,7 @@ void add_passes(std::vector<Pass>& passes, Pass pass, int64_t size) {
   pass.part = Pass::Part::kColumns;
   pass.line = std::make_shared<FourierLine>(rows);
   pass.to = Memory::kMatrix;
-  pass.kept = std::numeric_limits<int64_t>::max();
+  pass.kept = kAll;
   pass.turns.reserve(static_cast<size_t>(size));
   InterruptCounter counter;
   for (int64_t row = 0; row < rows; ++row) {
@@ -310,7 +340,7 @@ void add_passes(std::vector<Pass>& passes, Pass pass, int64_t size) {
   of_rows.part = Pass::Part::kRows;
   of_rows.line = std::make_shared<FourierLine>(of_rows.columns);
   of_rows.from = Memory::kMatrix;
-  of_rows.load = load_of(DType::kComplex128);
+  of_rows.load = load_of(between);
   passes.push_back(std::move(of_rows));
 }
 
@@ -328,6 +358,10 @@ Kernel make_fft(Types inputs, Types outputs, const Params* params) {
   // The array that the passes work on: the result, or the operand for IRFFT.
   const auto last = last_of(is_to_real ? inputs[0] : outputs[0]);
   const Shape shape(last.begin(), last.end());
+  // Between passes, numbers have the precision of the result.
+  const bool is_double =
+      outputs[0].dtype() == DType::kComplex128 || outputs[0].dtype() == DType::kFloat64;
+  const DType between = is_double ? DType::kComplex128 : DType::kComplex64;
   auto plan = std::make_shared<FftPlan>();
 
   std::vector<size_t> order;
@@ -342,12 +376,14 @@ Kernel make_fft(Types inputs, Types outputs, const Params* params) {
     const bool is_last = dimension + 1 == lengths.size();
     Pass pass;
     pass.is_backward = is_backward;
+    pass.load = load_of(between);
+    pass.store = store_of(between);
     pass.lanes = lanes_of(shape, static_cast<int64_t>(dimension));
     pass.size_from = is_from_real && is_last ? size : shape[dimension];
     pass.size_to = is_to_real && is_last ? size : shape[dimension];
     if (is_from_real && is_last) pass.kept = shape[dimension];
-    if (is_to_real && is_last) pass.load = load_halves_of(DType::kComplex128);
-    add_passes(plan->passes, std::move(pass), size);
+    if (is_to_real && is_last) pass.load = load_halves_of(between);
+    add_passes(plan->passes, std::move(pass), size, between);
     const Pass& added = plan->passes.back();
     if (added.part == Pass::Part::kRows) {
       matrix_size = std::max(matrix_size, size_of(shape) / shape[dimension] * size);
@@ -373,9 +409,9 @@ Kernel make_fft(Types inputs, Types outputs, const Params* params) {
     return [memory](const Pass& pass) { return pass.from == memory || pass.to == memory; };
   };
   if (std::ranges::any_of(plan->passes, uses(Memory::kWork))) {
-    plan->work = scratch.take(plan->chunk * work_size, sizeof(Number));
+    plan->work = scratch.take(plan->chunk * work_size, byte_width(between));
   }
-  plan->matrix = scratch.take(plan->chunk * matrix_size, sizeof(Number));
+  plan->matrix = scratch.take(plan->chunk * matrix_size, byte_width(between));
   for (const Pass& pass : plan->passes) {
     plan->lines_bytes = std::max(plan->lines_bytes, pass.scratch_bytes());
   }

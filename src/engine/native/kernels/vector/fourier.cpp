@@ -5,6 +5,7 @@
 #include "engine/native/kernels/vector/targets.h"
 
 #include <numbers>
+#include <type_traits>
 
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
@@ -165,6 +166,104 @@ void fourier_step(const FourierStep& step) {
   }
 }
 
+// ---- numbers in memory
+
+template <class T>
+constexpr bool kIsComplex = !std::is_floating_point_v<T>;
+
+template <class T>
+struct PartOf {
+  using type = T;
+};
+template <class T>
+struct PartOf<std::complex<T>> {
+  using type = T;
+};
+
+template <class D, class T>
+HWY_INLINE Numbers<D> numbers_at(D d, const T* x) {
+  using Part = typename PartOf<T>::type;
+  const hn::Rebind<Part, D> part;
+  hn::Vec<decltype(part)> re, im;
+  if constexpr (kIsComplex<T>) {
+    hn::LoadInterleaved2(part, reinterpret_cast<const Part*>(x), re, im);
+  } else {
+    re = hn::LoadU(part, x);
+    im = hn::Zero(part);
+  }
+  if constexpr (std::is_same_v<Part, double>) {
+    return {re, im};
+  } else {
+    return {hn::PromoteTo(d, re), hn::PromoteTo(d, im)};
+  }
+}
+
+template <class D, class T>
+HWY_INLINE void put_numbers(D, Numbers<D> numbers, T* y) {
+  using Part = typename PartOf<T>::type;
+  const hn::Rebind<Part, D> part;
+  const auto narrow = [&](auto x) {
+    if constexpr (std::is_same_v<Part, double>) {
+      return x;
+    } else {
+      return hn::DemoteTo(part, x);
+    }
+  };
+  if constexpr (kIsComplex<T>) {
+    hn::StoreInterleaved2(narrow(numbers.re), narrow(numbers.im), part, reinterpret_cast<Part*>(y));
+  } else {
+    hn::StoreU(narrow(numbers.re), part, y);
+  }
+}
+
+// Calls visit(tag, row, lane) for as many lanes as the tag has. Dense rows are one row. Requests
+// others ahead: those of a column are on different pages.
+template <bool is_written, class T, class Visit>
+HWY_INLINE void for_rows(FourierRows<T> rows, Visit visit) {
+  constexpr int64_t kAhead = 16;
+  const hn::ScalableTag<double> d;
+  const hn::CappedTag<double, 1> one;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<double>()));
+  if (rows.apart == rows.lanes) rows = {rows.first, 1, rows.count * rows.lanes, 0};
+  for (int64_t j = 0; j < rows.count; ++j) {
+    if (j + kAhead < rows.count) {
+      const T* const ahead = rows.first + (j + kAhead) * rows.apart;
+      __builtin_prefetch(ahead, is_written);
+      __builtin_prefetch(ahead + rows.lanes - 1, is_written);
+    }
+    int64_t w = 0;
+    for (; w + kLanes <= rows.lanes; w += kLanes) visit(d, j, w);
+    for (; w < rows.lanes; ++w) visit(one, j, w);
+  }
+}
+
+template <class T>
+HWY_INLINE void load_rows(const FourierRows<const T>& from, FourierParts to) {
+  for_rows<false>(from, [&](auto d, int64_t j, int64_t w) HWY_ATTR {
+    numbers_at(d, from.first + j * from.apart + w).store(to, j * from.lanes + w);
+  });
+}
+
+template <class T>
+HWY_INLINE void store_rows(FourierParts from, double scale, const FourierRows<T>& to) {
+  for_rows<true>(to, [&](auto d, int64_t j, int64_t w) HWY_ATTR {
+    const auto numbers = Numbers<decltype(d)>::load(from, j * to.lanes + w).times(scale);
+    put_numbers(d, numbers, to.first + j * to.apart + w);
+  });
+}
+
+// Highway exports functions, not templates.
+#define FARCALL_FOURIER_MEMORY(name, T)                                                        \
+  void load_##name(const FourierRows<const T>& from, FourierParts to) { load_rows(from, to); } \
+  void store_##name(FourierParts from, double scale, const FourierRows<T>& to) {               \
+    store_rows(from, scale, to);                                                               \
+  }
+FARCALL_FOURIER_MEMORY(float, float)
+FARCALL_FOURIER_MEMORY(double, double)
+FARCALL_FOURIER_MEMORY(complex64, std::complex<float>)
+FARCALL_FOURIER_MEMORY(complex128, std::complex<double>)
+#undef FARCALL_FOURIER_MEMORY
+
 }  // namespace
 }  // namespace farcall::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -176,6 +275,23 @@ HWY_EXPORT(fourier_step);
 }  // namespace
 
 void run_fourier_step(const FourierStep& step) { HWY_DYNAMIC_DISPATCH(fourier_step)(step); }
+
+#define FARCALL_FOURIER_MEMORY(name, T)                                           \
+  namespace {                                                                     \
+  HWY_EXPORT(load_##name);                                                        \
+  HWY_EXPORT(store_##name);                                                       \
+  }                                                                               \
+  void load_numbers(const FourierRows<const T>& from, FourierParts to) {          \
+    HWY_DYNAMIC_DISPATCH(load_##name)(from, to);                                  \
+  }                                                                               \
+  void store_numbers(FourierParts from, double scale, const FourierRows<T>& to) { \
+    HWY_DYNAMIC_DISPATCH(store_##name)(from, scale, to);                          \
+  }
+FARCALL_FOURIER_MEMORY(float, float)
+FARCALL_FOURIER_MEMORY(double, double)
+FARCALL_FOURIER_MEMORY(complex64, std::complex<float>)
+FARCALL_FOURIER_MEMORY(complex128, std::complex<double>)
+#undef FARCALL_FOURIER_MEMORY
 
 }  // namespace farcall::native
 #endif

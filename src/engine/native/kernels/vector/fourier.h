@@ -1,6 +1,7 @@
 // The steps of a Fourier transform, compiled for each instruction set, with the same bits for all.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 
 namespace farcall::native {
@@ -21,5 +22,25 @@ struct FourierStep {
   int64_t radix, count, stride, lanes;
 };
 void run_fourier_step(const FourierStep& step);
+
+// Numbers in memory: row j begins j * apart elements after the first one, and has one number of
+// each lane.
+template <class T>
+struct FourierRows {
+  T* first;
+  int64_t count, lanes, apart;
+};
+
+// Copies real or complex numbers to the index j * lanes + w of `to`. The imaginary part of real
+// numbers is 0.
+void load_numbers(const FourierRows<const float>& from, FourierParts to);
+void load_numbers(const FourierRows<const double>& from, FourierParts to);
+void load_numbers(const FourierRows<const std::complex<float>>& from, FourierParts to);
+void load_numbers(const FourierRows<const std::complex<double>>& from, FourierParts to);
+// The opposite: copies numbers times `scale`, of which real ones lose their imaginary part.
+void store_numbers(FourierParts from, double scale, const FourierRows<float>& to);
+void store_numbers(FourierParts from, double scale, const FourierRows<double>& to);
+void store_numbers(FourierParts from, double scale, const FourierRows<std::complex<float>>& to);
+void store_numbers(FourierParts from, double scale, const FourierRows<std::complex<double>>& to);
 
 }  // namespace farcall::native
