@@ -53,7 +53,6 @@ constexpr Name kNames[] = {
     {"add", "stablehlo.add"},
     {"sub", "stablehlo.subtract"},
     {"mul", "stablehlo.multiply"},
-    {"div", "stablehlo.divide"},
     {"rem", "stablehlo.remainder"},
     {"atan2", "stablehlo.atan2"},
     {"and", "stablehlo.and"},
@@ -76,6 +75,28 @@ Values broadcast_all(Emitter& e, const Call& call) {
   for (const Value& input : call.inputs)
     operands.push_back(e.broadcast(input, call.result().shape()));
   return operands;
+}
+
+// XLA's expansions of CHLO refuse floats of 8 bits and fewer, or round after each step.
+bool is_narrow_float(DType dtype) { return is_floating(dtype) && byte_width(dtype) < 2; }
+
+// The operation on operands of that kind in float32.
+Values widened(Emitter& e, const Call& call, std::string_view operation) {
+  Values operands = broadcast_all(e, call);
+  for (Value& operand : operands) operand = e.convert(operand, DType::kFloat32);
+  const ShapeDtype type = call.result().with_dtype(DType::kFloat32);
+  return {e.convert(e.op(operation, operands, type), call.dtype())};
+}
+
+// XLA replaces the quotient of a value and itself by one; of integers, 0 / 0 is -1.
+Values div(Emitter& e, const Call& call) {
+  const Values operands = broadcast_all(e, call);
+  const ShapeDtype type = call.result();
+  if (is_integer(type.dtype()) && operands[0].name == operands[1].name) {
+    const Value zero = e.number(type, 0), all_bits = e.op("stablehlo.not", {zero}, type);
+    return {e.select(e.compare("EQ", operands[0], zero), all_bits, e.number(type, 1))};
+  }
+  return {e.op("stablehlo.divide", operands, type)};
 }
 
 // An expression of one operand; its values have the operand's type.
@@ -257,6 +278,9 @@ void add_elementwise(Rules& rules) {
   for (const Name& row : kNames) {
     Rule& rule = rules[row.primitive];
     rule = [row](Emitter& e, const Call& call) {
+      if (row.operation.starts_with("chlo.") && is_narrow_float(call.dtype())) {
+        return widened(e, call, row.operation);
+      }
       return Values{e.op(row.operation, broadcast_all(e, call), call.result())};
     };
     rule.is_inexact = row.is_inexact;
@@ -272,6 +296,7 @@ void add_elementwise(Rules& rules) {
   rules["abs"] = abs;
   rules["sign"] = sign;
   rules["conj"] = conj;
+  rules["div"] = div;
   rules["pow"] = pow;
   rules["integer_pow"] = integer_pow;
   rules["convert_element_type"] = convert;

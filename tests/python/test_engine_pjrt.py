@@ -159,6 +159,14 @@ PROGRAMS: dict[str, Any] = {
         )
         for t in ("int32", "uint32", "int8", "uint8")
     ],
+    "quotient of integers and themselves": lambda x: (lambda y: lax.div(y, y))(
+        x.astype("int32") - 1
+    ),
+    "functions of floats of 8 bits": lambda x: [
+        f(fnp.tanh(x.astype(t)))
+        for t in (fc.dtypes.float8_e4m3fnuz, fc.dtypes.float8_e5m2)
+        for f in (lax.asin, lax.erfc, lax.lgamma, lax.sinh)
+    ],
     "clamp of constant bools": lambda x: lax.clamp(BOOLS, fnp.asarray(BOOLS), True) | (x[0] > 3),
     "large constant": lambda x: x + fnp.asarray(np.arange(300, dtype="float32")).reshape(100, 3),
 }
