@@ -28,7 +28,7 @@ def block_until_ready(x: Any) -> Any:
     """
     for leaf in tree.leaves(x):
         if isinstance(leaf, Array):
-            _core.devices.block_until_ready(leaf)
+            leaf.block_until_ready()
     return x
 
 
@@ -53,11 +53,6 @@ def _install_methods() -> None:
         """The elements as nested lists of Python numbers."""
         return np.asarray(self).tolist()
 
-    def ready(self: Array) -> Array:
-        """Waits for the values and returns this array; raises what their computation raised."""
-        _core.devices.block_until_ready(self)
-        return self
-
     def same(self: Array, memo: Any = None) -> Array:
         """Returns this array: arrays are immutable."""
         del memo
@@ -67,7 +62,6 @@ def _install_methods() -> None:
         setattr(Array, function.__name__, function)
     for name in ("__copy__", "__deepcopy__"):
         setattr(Array, name, same)
-    Array.block_until_ready = ready
 
     def matrix_transpose(self: Array) -> Array:
         """Each matrix transposed."""

@@ -348,10 +348,6 @@ def _install() -> None:
         """The size of the elements in bytes."""
         return self.nbytes
 
-    def is_ready(self: Array) -> bool:
-        """Whether the values are computed, so that reading them does not wait."""
-        return _core.devices.is_ready(self)
-
     def device(self: Array) -> Device | Sharding:
         sharding = sharding_of(self)
         return sharding if is_spread(sharding) else _core.devices.device_of(self)
@@ -363,7 +359,6 @@ def _install() -> None:
         "copy_to_host_async": copy_to_host,
         "to_device": to_device,
         "on_device_size_in_bytes": on_device_size_in_bytes,
-        "is_ready": is_ready,
     }
     for name, method in methods.items():
         method.__name__ = name

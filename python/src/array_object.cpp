@@ -261,6 +261,20 @@ PyObject* is_deleted(PyObject* self, PyObject*) {
   return PyBool_FromLong(array_of(self).is_deleted());
 }
 
+PyObject* is_ready(PyObject* self, PyObject*) {
+  return guarded([&] { return PyBool_FromLong(farcall::is_ready(array_of(self))); });
+}
+PyObject* block_until_ready(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const Array& array = array_of(self);
+    if (!farcall::is_ready(array)) {
+      const nb::gil_scoped_release released;
+      farcall::block_until_ready(array);
+    }
+    return Py_NewRef(self);
+  });
+}
+
 PyObject* get_is_traced(PyObject* self, void*) {
   return PyBool_FromLong(!array_of(self).is_concrete() && !array_of(self).is_deleted());
 }
@@ -414,6 +428,10 @@ PyMethodDef methods[] = {
     {"__complex__", as_complex, METH_NOARGS, nullptr},
     {"__format__", format, METH_O, nullptr},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {"block_until_ready", block_until_ready, METH_NOARGS,
+     "Waits for the values and returns this array; raises what their computation raised."},
+    {"is_ready", is_ready, METH_NOARGS,
+     "Whether the values are computed, so that reading them does not wait."},
     {"is_deleted", is_deleted, METH_NOARGS,
      "Whether the memory was released: donated to a jitted function, or deleted."},
     {"item", item, METH_NOARGS, "The one element as a Python number."},

@@ -135,13 +135,6 @@ void bind_devices(nb::module_& package, nb::module_& module) {
   });
   module.def("is_committed",
              [](nb::handle array) { return is_committed(to_array(array, "array")); });
-  module.def("is_ready", [](nb::handle array) { return is_ready(to_array(array, "array")); });
-  module.def("block_until_ready", [](nb::handle array) {
-    const Array x = to_array(array, "array");
-    if (is_ready(x)) return;
-    const nb::gil_scoped_release released;
-    block_until_ready(x);
-  });
 }
 
 }  // namespace farcall::python

@@ -212,13 +212,11 @@ PlacedArguments collect_placed(PyObject* const* args, size_t nargs, const Storag
 }
 
 // Adds a fast entry for this call, unless its arguments are not on the device where the program
-// runs. All arguments must be arrays. The program must not overwrite arguments, and its results
-// must not be checked.
+// runs. There are at most kMaxFastArguments, all arrays. The program must not overwrite arguments,
+// and its results must not be checked nor be in containers within containers.
 void remember_fast(JitState& state, PyObject* const* args, size_t nargs, uint64_t config,
                    const CachedProgramPtr& cached, const Executable& executable,
                    bool is_committed) {
-  const ResultForm form = form_of(cached->result());
-  if (form == ResultForm::kTree || nargs > kMaxFastArguments) return;
   const Storage* storages[kMaxFastArguments];
   PlacedArguments placed;
   if (!collect(args, nargs, storages)) {
@@ -227,7 +225,8 @@ void remember_fast(JitState& state, PyObject* const* args, size_t nargs, uint64_
   } else if (!executable.device().is_host()) {
     return;
   }
-  FastEntry fast{nargs, config, {}, placed, is_committed, &executable, form, cached};
+  FastEntry fast{nargs, config, {}, placed, is_committed, &executable, form_of(cached->result()),
+                 cached};
   for (size_t i = 0; i < nargs; ++i) fast.types[i] = array_of(args[i]).type();
   if (state.fast.size() < kMaxFastEntries) {
     state.fast.push_back(std::move(fast));
@@ -317,7 +316,9 @@ PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObjec
   const bool is_fast = !checks_results() &&
                        std::ranges::find(overwrites, true) == overwrites.end() &&
                        !executable->has_output_shardings() && !has_home(*executable);
-  if (is_fast && is_plain && are_arrays(args, nargs)) {
+  const bool is_flat = is_plain && nargs <= kMaxFastArguments && are_arrays(args, nargs) &&
+                       form_of(cached->result()) != ResultForm::kTree;
+  if (is_fast && is_flat) {
     remember_fast(state, args, nargs, signature.config, cached, *executable, place.is_committed);
   } else if (is_fast && place.device->is_host() && !place.is_committed) {
     remember_pattern(state, arguments, kwnames, std::move(signature), cached, *executable);

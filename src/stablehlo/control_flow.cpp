@@ -11,6 +11,9 @@
 namespace farcall::stablehlo {
 namespace {
 
+// Of an element of any dtype; not all dtypes have the number zero.
+constexpr std::byte kZeroBits[16] = {};
+
 // The number of the run, as the last value of a loop or branch.
 class RunInRegion {
  public:
@@ -124,7 +127,7 @@ Values scan(Emitter& e, const Call& call) {
   Values carry = {zero};
   for (const Value& value : part(call.inputs, num_consts, num_carry)) carry.push_back(value);
   for (size_t i = 0; i < num_stacked; ++i) {
-    carry.push_back(e.number(call.results[num_carry + i], 0));
+    carry.push_back(e.splat(call.results[num_carry + i], kZeroBits));
   }
   if (p.length == 0) return {carry.begin() + 1, carry.end()};
   const RunInRegion run(e, is_ordered(*p.jaxpr));

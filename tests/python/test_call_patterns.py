@@ -40,6 +40,29 @@ def test_containers_give_the_same_in_every_call() -> None:
     assert f.cache_info().misses == 1
 
 
+def test_results_in_containers_and_none_give_the_same_in_every_call() -> None:
+    @fc.jit
+    def nested(x: Any, y: Any) -> Any:
+        return {"both": (x + y, [x - y])}, None
+
+    seen: list[Any] = []
+    watching = fc.jit(lambda x: fc.debug.callback(lambda value: seen.append(float(value[0])), x))
+    total = fc.jit(lambda *args: {"total": sum(args)})
+    for scale in (1.0, 2.0, 3.0):
+        result, nothing = nested(X * scale, Y)
+        assert nothing is None
+        np.testing.assert_array_equal(result["both"][0], np.asarray(X) * scale + np.asarray(Y))
+        np.testing.assert_array_equal(result["both"][1][0], np.asarray(X) * scale - np.asarray(Y))
+        assert watching(X * scale) is None
+        many = [X * scale] * 20
+        np.testing.assert_array_equal(total(*many)["total"], np.asarray(X) * scale * 20)
+        with pytest.raises(TypeError):
+            total(*many[:-1], object())
+    assert seen == [1.0, 2.0, 3.0]
+    for f in (nested, watching, total):
+        assert f.cache_info().misses == 1
+
+
 def test_what_is_alike_but_not_the_same_is_told_apart() -> None:
     runs: list[Any] = []
 

@@ -167,6 +167,9 @@ PROGRAMS: dict[str, Any] = {
         for t in (fc.dtypes.float8_e4m3fnuz, fc.dtypes.float8_e5m2)
         for f in (lax.asin, lax.erfc, lax.lgamma, lax.sinh)
     ],
+    "scan of floats without a zero": lambda x: lax.scan(
+        lambda c, a: (c, a), x, x.astype(fc.dtypes.float8_e8m0fnu)
+    )[1].astype("float32"),
     "clamp of constant bools": lambda x: lax.clamp(BOOLS, fnp.asarray(BOOLS), True) | (x[0] > 3),
     "large constant": lambda x: x + fnp.asarray(np.arange(300, dtype="float32")).reshape(100, 3),
 }
