@@ -41,8 +41,15 @@ Values rev(Emitter& e, const Call& call) {
 
 Values iota(Emitter& e, const Call& call) {
   if (call.dtype() == DType::kBool) return {};
-  return {e.op("stablehlo.iota", Values{}, call.result(),
-               fmt::format("iota_dimension = {} : i64", call.params<IotaParams>().dimension))};
+  const auto count = [&](ShapeDtype type) {
+    return e.op("stablehlo.iota", Values{}, type,
+                fmt::format("iota_dimension = {} : i64", call.params<IotaParams>().dimension));
+  };
+  if (!is_complex(call.dtype())) return {count(call.result())};
+  // XLA ends the process for the absolute value of a complex iota.
+  const ShapeDtype part = call.result().with_dtype(
+      call.dtype() == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64);
+  return {e.op("stablehlo.complex", {count(part), e.number(part, 0)}, call.result())};
 }
 
 Values pad(Emitter& e, const Call& call) {

@@ -11,16 +11,39 @@
 namespace farcall::stablehlo {
 namespace {
 
+// The operand with its dilation and padding made by an operation of its own.
+Value padded(Emitter& e, const Call& call, const ReduceWindowParams& p, const Value& first) {
+  std::vector<int64_t> low, high, interior, sizes;
+  for (size_t i = 0; i < p.padding.size(); ++i) {
+    low.push_back(p.padding[i].first);
+    high.push_back(p.padding[i].second);
+    interior.push_back(p.base_dilation[i] - 1);
+    const int64_t size = call.inputs[0].type.shape()[i];
+    sizes.push_back(low[i] + high[i] + (size == 0 ? 0 : (size - 1) * p.base_dilation[i] + 1));
+  }
+  return e.op("stablehlo.pad", {call.inputs[0], first}, ShapeDtype(call.dtype(), sizes),
+              fmt::format("edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}",
+                          array_text(low), array_text(high), array_text(interior)));
+}
+
 Rule reduce_windows_by(std::string_view operation, int start) {
   return [operation, start](Emitter& e, const Call& call) -> Values {
-    const auto& p = call.params<ReduceWindowParams>();
+    ReduceWindowParams p = call.params<ReduceWindowParams>();
     const ShapeDtype type(call.dtype(), {});
     if (call.result().rank() == 0) return {};
     const auto [first, is_there] =
         start < 2 ? std::pair(e.number(type, start), true) : extreme(e, type, start == 3);
     if (!is_there) return {};
+    Value operand = call.inputs[0];
+    // XLA ends the process for windows of one element with negative padding.
+    if (std::ranges::any_of(p.padding,
+                            [](auto pair) { return pair.first < 0 || pair.second < 0; })) {
+      operand = padded(e, call, p, first);
+      std::ranges::fill(p.padding, std::pair<int64_t, int64_t>());
+      std::ranges::fill(p.base_dilation, 1);
+    }
     const std::string body = reducer(e, call.dtype(), operation);
-    return e.op("stablehlo.reduce_window", Values{call.inputs[0], first}, call.results,
+    return e.op("stablehlo.reduce_window", Values{operand, first}, call.results,
                 fmt::format("window_dimensions = {}, window_strides = {}, base_dilations = {}, "
                             "window_dilations = {}, padding = {}",
                             array_text(p.window_dimensions), array_text(p.window_strides),

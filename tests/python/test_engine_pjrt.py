@@ -170,6 +170,16 @@ PROGRAMS: dict[str, Any] = {
     "scan of floats without a zero": lambda x: lax.scan(
         lambda c, a: (c, a), x, x.astype(fc.dtypes.float8_e8m0fnu)
     )[1].astype("float32"),
+    "windows with negative padding": lambda x: [
+        lax.reduce_window(x + x, init, f, (n,), (1,), [(-1, pad)], base_dilation=(b,))
+        for init, f in ((0.0, lax.add), (-np.inf, lax.max))
+        for n in (1, 2)
+        for pad in (0, 2, -1)
+        for b in (1, 2)
+    ],
+    "absolute values of complex ranges": lambda x: (
+        lax.abs(lax.broadcasted_iota("complex64", (2, 3), 1)) + x
+    ),
     "clamp of constant bools": lambda x: lax.clamp(BOOLS, fnp.asarray(BOOLS), True) | (x[0] > 3),
     "large constant": lambda x: x + fnp.asarray(np.arange(300, dtype="float32")).reshape(100, 3),
 }
