@@ -77,7 +77,8 @@ Values broadcast_all(Emitter& e, const Call& call) {
   return operands;
 }
 
-// XLA's expansions of CHLO refuse floats of 8 bits and fewer, or round after each step.
+// XLA's expansions of CHLO refuse floats of 8 bits and fewer, or round after each step, and it
+// computes wrong roundings of constants of that kind.
 bool is_narrow_float(DType dtype) { return is_floating(dtype) && byte_width(dtype) < 2; }
 
 // The operation on operands of that kind in float32.
@@ -136,13 +137,14 @@ Rule composition(F&& f) {
   };
 }
 
+// For an exponent above 0; some dtypes have no number 1.
 Expression power(const Expression& x, uint64_t exponent) {
-  Expression square = x, result = x.number(1);
-  bool is_one = true;
-  for (; exponent > 0; exponent /= 2) {
-    if (exponent % 2 == 1) result = is_one ? square : result * square;
-    is_one = is_one && exponent % 2 == 0;
-    if (exponent > 1) square = square * square;
+  Expression square = x;
+  for (; exponent % 2 == 0; exponent /= 2) square = square * square;
+  Expression result = square;
+  while (exponent /= 2) {
+    square = square * square;
+    if (exponent % 2 == 1) result = result * square;
   }
   return result;
 }
@@ -150,6 +152,7 @@ Expression power(const Expression& x, uint64_t exponent) {
 Values integer_pow(Emitter& e, const Call& call) {
   const int64_t y = call.params<IntegerPowParams>().y;
   const Expression x(e, call.inputs[0]);
+  if (y == 0) return {x.number(1).value()};
   const uint64_t size = y < 0 ? -static_cast<uint64_t>(y) : static_cast<uint64_t>(y);
   const Expression result = power(x, size);
   return {(y < 0 ? x.number(1) / result : result).value()};
@@ -238,8 +241,10 @@ Values bitcast(Emitter& e, const Call& call) {
 
 Values round(Emitter& e, const Call& call) {
   const bool is_to_even = call.params<RoundParams>().rounding_method == 1;
-  return {e.op(is_to_even ? "stablehlo.round_nearest_even" : "stablehlo.round_nearest_afz",
-               call.inputs, call.result())};
+  const std::string_view operation =
+      is_to_even ? "stablehlo.round_nearest_even" : "stablehlo.round_nearest_afz";
+  if (is_narrow_float(call.dtype())) return widened(e, call, operation);
+  return {e.op(operation, call.inputs, call.result())};
 }
 
 Values reduce_precision(Emitter& e, const Call& call) {
