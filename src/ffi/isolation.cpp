@@ -7,17 +7,20 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
+#include <iterator>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -107,6 +110,7 @@ class Helper {
     if (map_) munmap(map_, mapped_);
     if (socket_ >= 0) close(socket_);
     if (memory_ >= 0) close(memory_);
+    if (process_ >= 0) close(process_);
     if (pid_ > 0 && owner_ == getpid()) {
       kill(pid_, SIGKILL);
       reap();
@@ -118,6 +122,14 @@ class Helper {
   bool is_own() const { return owner_ == getpid(); }
   // Whether it can take another request.
   bool is_alive() const { return pid_ > 0; }
+  // Whether another process has ended it. A crash of its own is for receive() to report.
+  bool was_killed() {
+    pollfd state = {.fd = process_, .events = POLLIN, .revents = 0};
+    if (process_ < 0 || poll(&state, 1, 0) <= 0 || crash().signal != 0) return false;
+    siginfo_t info = {};
+    return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) == 0 &&
+           info.si_code == CLD_KILLED;
+  }
 
   void reserve(size_t nbytes) {
     if (nbytes <= mapped_) return;
@@ -151,13 +163,15 @@ class Helper {
   ErrorPointer receive(double seconds) {
     const auto begin = Clock::now();
     while (true) {
-      pollfd state = {.fd = socket_, .events = POLLIN, .revents = 0};
+      // Processes that the handler started may keep the socket open.
+      pollfd states[] = {{.fd = socket_, .events = POLLIN, .revents = 0},
+                         {.fd = process_, .events = POLLIN, .revents = 0}};
       const double left =
           seconds <= 0 ? kInterruptSeconds
                        : seconds - std::chrono::duration<double>(Clock::now() - begin).count();
       if (left <= 0) return timed_out(seconds);
       const double wait = std::min(left, kInterruptSeconds);
-      if (poll(&state, 1, static_cast<int>(wait * 1000) + 1) > 0) break;
+      if (poll(states, 2, static_cast<int>(wait * 1000) + 1) > 0) break;
       try {
         check_interrupt();
       } catch (...) {
@@ -166,7 +180,7 @@ class Helper {
       }
     }
     std::array<char, kMostReplyBytes> packet;
-    const ssize_t count = recv(socket_, packet.data(), packet.size(), 0);
+    const ssize_t count = recv(socket_, packet.data(), packet.size(), MSG_DONTWAIT);
     if (count < static_cast<ssize_t>(sizeof(Reply))) return ended();
     Reply reply;
     std::memcpy(&reply, packet.data(), sizeof(reply));
@@ -176,8 +190,8 @@ class Helper {
                    {packet.data() + sizeof(reply), static_cast<size_t>(count) - sizeof(reply)}));
   }
 
-  std::map<std::string, uint64_t> sites;  // call sites that the helper knows, by description
-  uint64_t num_sites = 0;                 // ever sent to the helper
+  std::set<uint64_t> sites;  // the numbers of the call sites that the helper knows
+  uint64_t num_ended = 0;    // call sites that had ended when `sites` was last compared
 
  private:
   static constexpr double kStartSeconds = 60, kInterruptSeconds = 0.05;
@@ -209,7 +223,10 @@ class Helper {
       pid_ = -1;
       precondition(fmt::format("{} does not start: {}", program, std::strerror(failure)));
     }
+    process_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));  // -1 before Linux 5.3
   }
+
+  const CrashReport& crash() const { return *reinterpret_cast<const CrashReport*>(map_); }
 
   int reap() {
     int status = 0;
@@ -235,7 +252,7 @@ class Helper {
     const int status = reap();
     std::string text;
     if (WIFSIGNALED(status)) {
-      CrashReport report = *reinterpret_cast<const CrashReport*>(map_);
+      CrashReport report = crash();
       if (report.signal == 0) {
         report.num_frames = 0;
         report.signal = WTERMSIG(status);
@@ -250,6 +267,7 @@ class Helper {
 
   pid_t owner_, pid_ = -1;
   int socket_ = -1, memory_ = -1;
+  int process_ = -1;  // readable when the process has ended; -1 if the system has no such files
   std::byte* map_ = nullptr;
   size_t mapped_ = 0;
 };
@@ -279,8 +297,9 @@ class IsolatedFunction {
     ErrorPointer error;
     try {
       check(*frame->ctx->options);
+      const uint64_t site = number_of(*frame->ctx);
       helper = take();
-      error = call(*helper, *frame);
+      error = call(*helper, site, *frame);
     } catch (const Error& raised) {
       return make_error(raised.code(), raised.message());
     }
@@ -296,10 +315,46 @@ class IsolatedFunction {
     IsolationOptions options;
     std::mutex mutex;
     std::vector<std::unique_ptr<Helper>> idle;
+    std::set<uint64_t> sites;  // the call sites that exist
+    uint64_t num_sites = 0, num_ended = 0;
   };
-  // At most kMostIdle helpers stay after a run with many threads. A helper that has seen more than
-  // kMostSites call sites is replaced.
-  static constexpr size_t kMostIdle = 8, kMostSites = 1024;
+  // At most kMostIdle helpers stay after a run with many threads.
+  static constexpr size_t kMostIdle = 8;
+
+  // Tells the helpers when a call site ends; see number_of().
+  struct Site {
+    std::shared_ptr<Shared> shared;
+    uint64_t number;
+
+    ~Site() {
+      const std::lock_guard lock(shared->mutex);
+      shared->sites.erase(number);
+      ++shared->num_ended;
+    }
+  };
+
+  // The number of a call site. Call sites with equal operands and attributes have states of their
+  // own. The number is the state of a call site in this process.
+  uint64_t number_of(const FARCALL_FFI_ExecutionContext& context) const {
+    const std::lock_guard lock(shared_->mutex);
+    StateSlot& slot = *context.instantiate_state;
+    if (!slot.is_set()) {
+      const uint64_t number = shared_->num_sites++;
+      shared_->sites.insert(number);
+      slot.set(0, new Site{shared_, number}, [](void* site) { delete static_cast<Site*>(site); });
+    }
+    return static_cast<const Site*>(slot.object())->number;
+  }
+
+  // The call sites that the helper still knows although they have ended.
+  std::vector<uint64_t> take_ended_sites(Helper& helper) const {
+    const std::lock_guard lock(shared_->mutex);
+    std::vector<uint64_t> ended;
+    if (std::exchange(helper.num_ended, shared_->num_ended) == shared_->num_ended) return ended;
+    std::ranges::set_difference(helper.sites, shared_->sites, std::back_inserter(ended));
+    for (const uint64_t site : ended) helper.sites.erase(site);
+    return ended;
+  }
 
   static void check(const ExecutionOptions& options) {
     if (options.user_data.empty() && !options.custom_options && !options.extensions) return;
@@ -312,7 +367,8 @@ class IsolatedFunction {
     {
       const std::lock_guard lock(shared_->mutex);
       // A child of fork() must not use its parent's helpers.
-      std::erase_if(shared_->idle, [](const auto& helper) { return !helper->is_own(); });
+      std::erase_if(shared_->idle,
+                    [](const auto& helper) { return !helper->is_own() || helper->was_killed(); });
       if (!shared_->idle.empty()) {
         auto helper = std::move(shared_->idle.back());
         shared_->idle.pop_back();
@@ -326,7 +382,6 @@ class IsolatedFunction {
 
   void give_back(std::unique_ptr<Helper> helper) const {
     const std::lock_guard lock(shared_->mutex);
-    if (helper->num_sites > kMostSites) return;
     if (shared_->idle.size() < kMostIdle) shared_->idle.push_back(std::move(helper));
   }
 
@@ -365,22 +420,19 @@ class IsolatedFunction {
     return operands;
   }
 
-  ErrorPointer call(Helper& helper, const FARCALL_FFI_CallFrame& frame) const {
+  ErrorPointer call(Helper& helper, uint64_t site, const FARCALL_FFI_CallFrame& frame) const {
     const FARCALL_FFI_ExecutionContext& context = *frame.ctx;
     const ForeignCallSpec& spec = *context.spec;
     std::vector<Operand> operands = operands_of(frame, spec);
-    const std::string what = description(spec);
-    // Sites with equal operands and attributes still have states of their own, so the key includes
-    // the address of the spec.
-    const auto [site, is_new] = helper.sites.try_emplace(
-        fmt::format("{} {}", reinterpret_cast<uintptr_t>(&spec), what), helper.num_sites);
-    helper.num_sites += is_new;
+    const std::vector<uint64_t> ended = take_ended_sites(helper);
+    const bool is_new = helper.sites.insert(site).second;
+    const std::string what = is_new ? description(spec) : "";
 
     const auto aligned = [](size_t offset) {
       return (offset + kAlignment - 1) & ~(kAlignment - 1);
     };
     // Besides the description, the request has numbers of at most 8 bytes each.
-    size_t end = aligned(kRequestBegin + what.size() + 8 * (8 + operands.size()));
+    size_t end = aligned(kRequestBegin + what.size() + 8 * (8 + ended.size() + operands.size()));
     for (size_t i = 0; i < operands.size(); ++i) {
       Operand& operand = operands[i];
       if (operand.nbytes == 0) continue;
@@ -403,16 +455,16 @@ class IsolatedFunction {
 
     Writer request;
     request.number(RequestKind::kCall);
-    request.number<uint64_t>(site->second);
+    request.number<uint64_t>(ended.size());
+    for (const uint64_t number : ended) request.number(number);
+    request.number(site);
     request.number(is_new);
-    std::string bytes = request.bytes();
-    if (is_new) bytes += what;
     Writer rest;
     const ExecutionOptions& options = *context.options;
     rest.number<int64_t>(options.run_id != 0 ? options.run_id : context.run_id);
     rest.number<int32_t>(options.device_ordinal);
     for (const Operand& operand : operands) rest.number(operand.offset);
-    helper.send(bytes + rest.bytes());
+    helper.send(request.bytes() + what + rest.bytes());
     ErrorPointer error = helper.receive(shared_->options.timeout_seconds);
     // A site that failed in its first call is created again.
     if (error != nullptr && is_new) helper.sites.erase(site);

@@ -1,13 +1,16 @@
 // The helper process, which runs isolated handlers.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -69,10 +72,14 @@ FARCALL_FFI_Handler* find_handler(const HandlerPlace& place) {
 
 class Server {
  public:
-  Server(int socket, int memory) : socket_(socket), memory_file_(memory) {}
+  Server(int socket, int memory) : socket_(socket), memory_file_(memory) {
+    g_server = this;
+    pthread_atfork(nullptr, nullptr, [] { g_server->detach(); });
+  }
 
   // Serves requests until the other end is closed.
   void run() {
+    const pid_t process = getpid();
     Request request;
     while (recv(socket_, &request, sizeof(request), 0) == sizeof(request)) {
       Reply reply = {0};
@@ -90,6 +97,8 @@ class Server {
         reply.code = static_cast<int32_t>(ErrorCode::kInternal);
         message = error.what();
       }
+      if (getpid() != process) _exit(0);  // a copy that the handler has forked
+      std::fflush(stdout);                // the process may be killed before its end
       message.resize(std::min(message.size(), kMostReplyBytes - sizeof(reply)));
       message.insert(0, reinterpret_cast<const char*>(&reply), sizeof(reply));
       if (send(socket_, message.data(), message.size(), 0) < 0) return;
@@ -114,6 +123,12 @@ class Server {
     g_crash = reinterpret_cast<CrashReport*>(memory_);
   }
 
+  // In a process that a handler forks: what it writes must not reach the caller.
+  void detach() {
+    if (memory_ == nullptr) return;
+    mmap(memory_, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, memory_file_, 0);
+  }
+
   void answer(Reader request) {
     if (request.number<RequestKind>() == RequestKind::kLoad) return load(request);
     call(request);
@@ -132,8 +147,12 @@ class Server {
   }
 
   void call(Reader& request) {
+    for (auto count = request.number<uint64_t>(); count > 0; --count) {
+      sites_.erase(request.number<uint64_t>());
+    }
     const auto number = request.number<uint64_t>();
-    if (request.number<bool>()) {
+    const bool is_new = request.number<bool>();
+    if (is_new) {
       ForeignCallSpec spec = {.target = target_};
       for (auto* types : {&spec.arguments, &spec.results}) {
         for (auto count = request.number<uint64_t>(); count > 0; --count) {
@@ -154,15 +173,20 @@ class Server {
     };
     for (size_t i = 0; i < invocation.num_arguments(); ++i) invocation.set_argument(i, operand());
     for (size_t i = 0; i < invocation.num_results(); ++i) invocation.set_result(i, operand());
-    struct End {
-      Invocation& invocation;
-      ~End() { invocation.end(); }
-    } const end{invocation};
     invocation.begin(options);
-    invocation.prepare();
-    invocation.initialize();
-    invocation.execute();
+    try {
+      invocation.prepare();
+      invocation.initialize();
+      invocation.execute();
+    } catch (...) {
+      invocation.end();
+      if (is_new) sites_.erase(number);  // the caller describes it again
+      throw;
+    }
+    invocation.end();
   }
+
+  static inline Server* g_server = nullptr;
 
   int socket_, memory_file_;
   char* memory_ = nullptr;
@@ -175,6 +199,8 @@ class Server {
 }  // namespace farcall::runtime
 
 int farcall::detail::serve_isolated_calls(int socket, int memory) {
+  // Programs that a handler starts must not hold them.
+  for (const int file : {socket, memory}) fcntl(file, F_SETFD, FD_CLOEXEC);
   runtime::catch_signals();
   runtime::end_with_the_other_side(socket);
   runtime::Server(socket, memory).run();

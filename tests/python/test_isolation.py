@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import farcall as fc
 import farcall.lax as lax
@@ -22,6 +25,7 @@ SPEC = fc.ShapeDtypeStruct(X.shape, X.dtype)
 
 CRASHES = r"""
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
@@ -43,6 +47,10 @@ ffi::Error Crashes(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y, std::
   if (how == "error") return ffi::Error(ffi::ErrorCode::kOutOfRange, "too far");
   if (how == "pid") y->typed_data()[0] = static_cast<float>(getpid());
   if (how == "beyond") y->typed_data()[x.element_count()] = 1;
+  if (how == "fork" && fork() == 0) y->typed_data()[0] = -1;  // the copy returns too
+  if (how == "print") std::printf("a line of the handler\n");
+  // The program that it starts stays when the handler has crashed.
+  if (how == "starts" && std::system("sleep 30 &") == 0) std::abort();
   return {};
 }
 FARCALL_DEFINE_HANDLER(crashes, Crashes, "how");
@@ -198,6 +206,39 @@ def test_the_process_stays_and_is_another_one():
     assert pids != {float(os.getpid())}
 
 
+def test_a_process_that_others_ended_is_replaced():
+    def pid():
+        return int(float(crash(fnp.asarray(X), "pid")[0]))
+
+    for signal_number in (signal.SIGKILL, signal.SIGTERM):
+        first = pid()
+        os.kill(first, signal_number)
+        while Path(f"/proc/{first}/stat").read_text().split()[2] != "Z":
+            time.sleep(0.01)
+        assert pid() != first
+
+
+def test_a_copy_that_the_handler_forks_does_not_answer():
+    for i in range(4):
+        np.testing.assert_array_equal(crash(fnp.asarray(X + i), "fork")[1:], X[1:] + i)
+    np.testing.assert_array_equal(crash(fnp.asarray(X)), X)
+
+
+def test_programs_that_the_handler_starts_do_not_delay_the_error():
+    begin = time.monotonic()
+    assert "signal 6 (Aborted)" in str(failure(lambda: crash(fnp.asarray(X), "starts")))
+    assert time.monotonic() - begin < 15
+
+
+def test_a_new_program_has_a_new_state():
+    count = ffi.ffi_call("isolated_counter", fc.ShapeDtypeStruct((), "int64"))
+    for _ in range(5):
+        program = fc.jit(lambda: count(start=np.int64(10)))
+        assert [int(program()) for _ in range(3)] == [10, 11, 12]
+        del program
+        gc.collect()
+
+
 def test_threads():
     f = fc.jit(lambda x: scale(x))
     wrong = []
@@ -269,6 +310,17 @@ def test_without_the_helper_the_error_says_what_is_missing():
     printed = run_script(text, FARCALL_RUN="/nowhere/farcall-run")
     assert printed.startswith("FAILED_PRECONDITION")
     assert "/nowhere/farcall-run does not start: No such file" in printed
+
+
+def test_what_the_handler_prints_is_not_lost():
+    printed = run_script(
+        "from test_isolation import CRASHES\n"
+        "ffi.register_ffi_target('prints', ffi.pycapsule(load(CRASHES).crashes), isolate=True)\n"
+        "prints = ffi.ffi_call('prints', fc.ShapeDtypeStruct((1,), 'float32'))\n"
+        "prints(np.ones(1, 'f'), how='print')\n"
+        "print('a line of the program')\n"
+    )
+    assert printed == "a line of the handler\na line of the program\n"
 
 
 def test_a_child_of_fork_has_helpers_of_its_own():
