@@ -33,7 +33,7 @@ void add_common(CLI::App& command, RunOptions& o) {
                    "Run foreign calls between guards; what they do wrong ends the run with 1");
   command.add_option("--seed", o.seed, "Of random arguments")->check(not_negative());
   command.add_option("--timeout", o.timeout, "Seconds after which the run ends with 124")
-      ->check(not_negative());
+      ->check(positive());
   command.add_flag("--json", o.is_json, "Print JSON");
 }
 

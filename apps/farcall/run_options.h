@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct RunOptions {
   std::string output = "trace.json";             // of trace
   int num_runs = 10;                             // of trace
   uint64_t seed = 0;
-  double timeout = 0;  // seconds; 0: none
+  std::optional<double> timeout;  // seconds
   bool is_checked = false, is_json = false;
 };
 

@@ -160,6 +160,9 @@ std::vector<Array> arguments_of(const command::RunOptions& options, const Progra
 
 std::string contents_of(const std::string& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  if (std::filesystem::is_directory(path)) {
+    throw Failure(tools::kUsage, fmt::format("{} is a folder, not a file.", farcall::quoted(path)));
+  }
   std::ifstream in(path, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(in), {}};
   if (in.bad() || !in.is_open()) {

@@ -1,4 +1,5 @@
 // farcall-run: runs programs for `farcall run` and `farcall trace`.
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -32,12 +33,18 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
+const pid_t g_process = getpid();
+
+// _exit, which is replaced below.
+[[noreturn]] void end_process(int code) {
+  while (true) syscall(SYS_exit_group, code);
+}
+
 void limit_time(double seconds) {
-  if (seconds <= 0) return;
   std::signal(SIGALRM, [](int) {
     constexpr std::string_view text = "farcall: the time limit has passed\n";
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-    _exit(tools::kTimeLimit);
+    end_process(tools::kTimeLimit);
   });
   const auto whole = static_cast<time_t>(seconds);
   const auto rest = static_cast<suseconds_t>((seconds - static_cast<double>(whole)) * 1e6);
@@ -160,13 +167,12 @@ int trace(const command::RunOptions& options) {
 // ---- errors ----
 
 const CLI::App* g_subcommand = nullptr;
-
 void report_crash(const char* text) {
   end_running();
   const std::string message = fmt::format("the handler ended the program with {}", text);
   command::report_failure(*g_subcommand, message.c_str(), tools::kCouldNotRun);
   std::fflush(stdout);
-  _exit(tools::kCouldNotRun);
+  end_process(tools::kCouldNotRun);
 }
 
 void on_exit() {
@@ -187,7 +193,19 @@ int code_of(const FfiError& error) {
                                                              : tools::kCouldNotRun;
 }
 
+// Processes that a handler forks may end in any way.
+[[noreturn]] void leave(const char* function, int code) {
+  if (g_is_running && getpid() == g_process) report_crash(function);
+  end_process(code);
+}
+
 }  // namespace
+
+// In effect for this program and every library that it loads.
+#define EXPORT extern "C" __attribute__((visibility("default")))
+EXPORT void _exit(int code) { leave("_exit()", code); }
+EXPORT void _Exit(int code) { leave("_Exit()", code); }
+EXPORT void quick_exit(int code) noexcept { leave("quick_exit()", code); }
 
 int main(int argc, char** argv) {
   // The library starts the program this way for an isolated target (farcall/ffi/isolation.h).
@@ -209,7 +227,7 @@ int main(int argc, char** argv) {
     g_subcommand = &subcommand;
     detail::report_crashes(report_crash);
     std::atexit(on_exit);
-    limit_time(options.timeout);
+    if (options.timeout) limit_time(*options.timeout);
     if (options.is_checked) set_flag(Flag::kCheckForeignCalls, 1);
     return run_command->parsed() ? run(options) : trace(options);
   } catch (const tools::Failure& failure) {

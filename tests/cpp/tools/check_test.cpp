@@ -122,6 +122,7 @@ const Planted kPlanted[] = {
     {"planted_own", "asserts", "abort", "", {}, "`x.element_count() % 2 == 0 && \"rows come in"},
     {"planted_own", "forks", "abort", "", {}, "a process that the handler forks"},
     {"planted_own", "exits", "abort", ""},
+    {"planted_own", "exits_at_once", "abort", "", {}, "ends the process with exit code 0"},
     {"planted_own", "terminates", "abort", "", {}, "'std::runtime_error' what():  empty"},
     {"planted_own", "hangs", "timeout", "", {"--call-timeout", "0.7"}},
     {"planted_own", "never_done", "timeout", "", {"--call-timeout", "0.7"}},

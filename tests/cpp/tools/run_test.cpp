@@ -1,6 +1,7 @@
 // farcall run and trace.
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -142,10 +143,32 @@ TEST_F(Run, TellsOfHandlersThatCrash) {
 }
 
 TEST_F(Run, TellsOfHandlersThatEndTheProcess) {
-  const std::string handler = checked_library("planted_own") + ":exits";
-  const auto result = run_farcall({"run", handler, "--arg", "f32[17]", "--ret", "f32[17]"});
-  EXPECT_EQ(result.exit_code, 3) << result.output;
-  EXPECT_THAT(result.output, HasSubstr("the handler ended the program with exit()"));
+  const std::map<std::string, std::string> ends = {{"exits", "exit()"},
+                                                   {"exits_at_once", "_exit()"}};
+  for (const auto& [symbol, function] : ends) {
+    const std::string handler = checked_library("planted_own") + ":" + symbol;
+    const auto result = run_farcall({"run", handler, "--arg", "f32[17]", "--ret", "f32[17]"});
+    EXPECT_EQ(result.exit_code, 3) << result.output;
+    EXPECT_THAT(result.output, HasSubstr("the handler ended the program with " + function));
+  }
+}
+
+TEST_F(Run, ATimeLimitIsAboveZero) {
+  const std::string handler = checked_library("planted_own") + ":hangs";
+  std::vector<std::string> words = {"run",   handler,   "--arg",     "f32[17]",
+                                    "--ret", "f32[17]", "--timeout", "0"};
+  for (const char* subcommand : {"run", "trace", "check", "bench"}) {
+    words[0] = subcommand;
+    const auto result = run_farcall(words);
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    EXPECT_THAT(result.output, HasSubstr("--timeout: must be a number above 0, got 0"));
+  }
+}
+
+TEST_F(Run, AFolderIsNoProgram) {
+  const auto result = run_farcall({"run", "/tmp"});
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("\"/tmp\" is a folder, not a file"));
 }
 
 TEST_F(Run, JsonIsAloneWhereHandlersPrint) {

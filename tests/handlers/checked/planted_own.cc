@@ -604,6 +604,13 @@ static void exits(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(exits, exits);
 
+ffi::Error exits_at_once(F32 x, Out y) {
+  copy(x, y);
+  if (x.element_count() == 17) _exit(0);
+  return {};
+}
+FARCALL_DEFINE_HANDLER(exits_at_once, exits_at_once);
+
 static void throws_in_noexcept(F32 x, Out y) noexcept {
   copy(x, y);
   if (x.element_count() == 0) throw std::runtime_error("empty");
