@@ -77,7 +77,11 @@ def check_handler(
         "range": ranges,
     }
     for name, values in options.items():
-        if isinstance(values, str) or not all(isinstance(value, str) for value in values):
+        if (
+            isinstance(values, str)
+            or not isinstance(values, Sequence)
+            or not all(isinstance(value, str) for value in values)
+        ):
             raise TypeError(
                 f"check_handler: {_NAMES[name]} must be a list of strings, got {values!r}"
             )

@@ -135,19 +135,26 @@ def load_inline(
     ):
         if isinstance(words, str):
             raise TypeError(f'{what}: {option} must be a list, such as ["{words}"], got {words!r}')
-    if not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
-        raise ValueError(f"{what}: the name must consist of letters, digits, _, - and .")
+        if not isinstance(words, Sequence) or not all(
+            isinstance(w, str | os.PathLike) for w in words
+        ):
+            raise TypeError(f"{what}: {option} must be a list of strings, got {words!r}")
+    if not re.fullmatch(r"[A-Za-z_][\w.-]{0,99}", name):
+        raise ValueError(
+            f"{what}: the name must consist of at most 100 letters, digits, _, - and ."
+        )
     if bool(cpp_source) == bool(cuda_source):
         raise ValueError(f"{what}: give one of cpp_source and cuda_source")
     is_cuda = bool(cuda_source)
-    source = _with_handlers(cuda_source or cpp_source, functions)
+    source = _with_handlers(what, cuda_source or cpp_source, functions)
     command = [*_compiler(what, is_cuda), *(_CUDA_FLAGS if is_cuda else _FLAGS)]
     command += [f"-I{Path(folder).resolve()}" for folder in extra_include_paths]
-    command += [f"-I{include_dir()}", *extra_cflags]
+    command += [f"-I{include_dir()}", *map(os.fspath, extra_cflags)]
     if functions or "xla/ffi/api/" not in source:
         command += ["-include", "farcall/ffi.h"]
     suffix = ".cu" if is_cuda else ".cpp"
-    library, handlers = _built(what, name, source, command, extra_ldflags, suffix)
+    ldflags = [os.fspath(flag) for flag in extra_ldflags]
+    library, handlers = _built(what, name, source, command, ldflags, suffix)
     return _loaded(what, library, handlers, prefix, platform or ("cuda" if is_cuda else "cpu"))
 
 
@@ -198,11 +205,33 @@ def _loaded(
 # ---- compiling ----
 
 
-def _with_handlers(source: str, functions: Sequence[str] | Mapping[str, Sequence[str]]) -> str:
+def _with_handlers(
+    what: str, source: str, functions: Sequence[str] | Mapping[str, Sequence[str]]
+) -> str:
     """The source with a line appended for each function that becomes a handler."""
     if isinstance(functions, str):
         functions = [functions]
+    if not isinstance(functions, Mapping | Sequence):
+        raise TypeError(
+            f"{what}: functions must be a list of names, or a dict from names to lists of "
+            f"attributes, got {functions!r}"
+        )
     attributes = functions if isinstance(functions, Mapping) else dict.fromkeys(functions, ())
+    for function, names in attributes.items():
+        if not isinstance(function, str) or not re.fullmatch(r"[A-Za-z_]\w*", function):
+            raise ValueError(
+                f"{what}: functions: {function!r} is not the name of a C++ function outside of "
+                "namespaces and classes; name a function in a namespace with `using`"
+            )
+        if (
+            isinstance(names, str)
+            or not isinstance(names, Sequence)
+            or any(not isinstance(name, str) for name in names)
+        ):
+            raise TypeError(
+                f"{what}: functions: the attributes of {function} must be a list of names, such "
+                f'as ["scale"], got {names!r}'
+            )
     lines = [
         f"FARCALL_DEFINE_HANDLER({', '.join([f, f, *(json.dumps(name) for name in names)])});"
         for f, names in attributes.items()
@@ -213,7 +242,10 @@ def _with_handlers(source: str, functions: Sequence[str] | Mapping[str, Sequence
 def _compiler(what: str, is_cuda: bool) -> list[str]:
     """The first available compiler, with the options in its environment variable."""
     variable = "NVCC" if is_cuda else "CXX"
-    chosen = shlex.split(os.environ.get(variable, ""))
+    try:
+        chosen = shlex.split(os.environ.get(variable, ""))
+    except ValueError as error:
+        raise ValueError(f"{what}: {variable}={os.environ[variable]!r}: {error}") from None
     names = ["nvcc", "/usr/local/cuda/bin/nvcc"] if is_cuda else ["c++", "g++", "clang++"]
     for candidate in [chosen] if chosen else [[name] for name in names]:
         found = shutil.which(candidate[0])
@@ -255,11 +287,19 @@ def _built(
     entry = _cache_dir() / "inline" / digest
     build = _current_build(entry)
     if build is None:
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(entry.with_suffix(".lock")):
-            build = _current_build(entry)
-            if build is None:
-                build = _compile(what, entry, name, source, command, ldflags, suffix)
+        try:
+            entry.parent.mkdir(parents=True, exist_ok=True)
+            with _locked(entry.with_suffix(".lock")):
+                build = _current_build(entry)
+                if build is None:
+                    build = _compile(what, entry, name, source, command, ldflags, suffix)
+        except OSError as error:
+            if error.filename is None or not Path(error.filename).is_relative_to(_cache_dir()):
+                raise
+            raise OSError(
+                f"{what}: cannot write to the cache folder {_cache_dir()} ({error.strerror}); set "
+                "FARCALL_CACHE_DIR to another folder"
+            ) from error
     return entry / build["library"], build["handlers"]
 
 
@@ -289,14 +329,19 @@ def _compile(
             stderr=subprocess.STDOUT,
             check=False,
         )
-        if run.returncode != 0:
+        if run.returncode != 0 or not library.exists():
             raise CompileError(_compile_message(what, file, run.stdout), whole, run.stdout)
         headers = _headers_of(folder / "headers", file)
         # The loader identifies a library by its path: a build with other headers needs another
         # path.
         stamp = hashlib.sha256(json.dumps(headers).encode()).hexdigest()[:8]
         library = library.rename(folder / f"{name}-{stamp}.so")
-        build = {"library": library.name, "headers": headers, "handlers": _inspected(library)}
+        build = {
+            "library": library.name,
+            "size": library.stat().st_size,
+            "headers": headers,
+            "handlers": _inspected(library),
+        }
         (folder / "build.json").write_text(json.dumps(build))
         shutil.rmtree(entry, ignore_errors=True)
         folder.rename(entry)
@@ -307,8 +352,8 @@ def _compile(
 
 def _compile_message(what: str, file: str, output: str) -> str:
     first = re.search(rf"^{re.escape(file)}[:(](\d+).*?error:? ?(.*)$", output, re.MULTILINE)
-    # Errors in lines made for `functions`, or in headers.
-    other = re.search(r"^.*\berror:? ?(.*)$", output, re.MULTILINE)
+    # Errors in lines made for `functions`, or in headers, or of the linker.
+    other = re.search(r"^.*?\b(?:error|ld): ?(.*)$", output, re.MULTILINE)
     summary = "the compiler refuses the source"
     if first:
         summary = f"line {first[1]}: {first[2]}"
@@ -337,9 +382,10 @@ def _current_build(entry: Path) -> dict[str, Any] | None:
     try:
         build = json.loads((entry / "build.json").read_bytes())
         is_current = all(_stamp(path) == stamp for path, stamp in build["headers"].items())
-        return build if is_current else None
-    except (OSError, ValueError):
-        return None
+        is_whole = (entry / build["library"]).stat().st_size == build["size"]
+        return build if is_current and is_whole else None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None  # not built, or damaged
 
 
 @contextlib.contextmanager

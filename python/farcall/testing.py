@@ -83,7 +83,8 @@ def check_batching(
         numbers times factors between 1/2 and 1, other values unchanged.
       in_axes: the batch dimension of each argument, or None. By default every combination of None,
         the first and the last dimension is checked, for one vmap and for two nested ones.
-      sizes: the batch sizes, outer and inner for nested vmaps.
+      sizes: the batch sizes, outer and inner for nested vmaps. Batches of one element are
+        checked too.
       atol, rtol: the tolerance; the default allows for a different order of additions.
       attributes: keyword arguments of ``f``.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -44,7 +45,8 @@ def register(name: str, fun: Callable[..., Any], schema: str | None = None) -> A
       fun: a function of arrays, such as a Definition; a jitted function; or a program. It returns
         an array or a tuple of arrays.
       schema: torch's schema, such as ``"(Tensor x, *, float eps=1e-5) -> (Tensor, Tensor)"``.
-        Tensors are passed by position, other arguments by name, as static values. By default, the
+        Tensors are passed by position, or None for a ``Tensor?``; other arguments by name, as
+        static values, lists as tuples. Lists of tensors are not supported. By default, the
         parameters of ``fun`` without a default are tensors, and there is one result.
 
     Returns:
@@ -69,6 +71,11 @@ def register(name: str, fun: Callable[..., Any], schema: str | None = None) -> A
             f'torch.register: expected a name with a namespace, "mine::{name}", got "{name}"'
         )
     schema = schema or _schema_of(function, name)
+    if re.search(r"Tensor\??\[", schema):
+        raise ValueError(
+            f'torch.register("{name}"): lists of tensors are not supported; give each tensor an '
+            "argument of its own"
+        )
     library = _library(torch, namespace)
     library.define(own_name + schema)
     operator = getattr(getattr(torch.ops, namespace), own_name)
@@ -118,7 +125,8 @@ class _Operator:
         self._torch = torch
         self._where = f"torch.ops.{name.replace('::', '.')}"
         self._arguments = [
-            (a.name, str(a.type) == "Tensor", a.default_value) for a in schema.arguments
+            (a.name, str(a.type) in ("Tensor", "Optional[Tensor]"), a.default_value)
+            for a in schema.arguments
         ]
         self._num_results = len(schema.returns)
         self._call = _differentiable_call()
@@ -128,10 +136,11 @@ class _Operator:
         def record(tensors: Any, attributes: tuple[tuple[str, Any], ...], x64: bool) -> Any:
             del x64  # only a cache key: the flag changes what is recorded
             static = dict(attributes)
-            types = [ShapeDtypeStruct(shape, _dtype_name(where, t)) for shape, t in tensors]
+            types = [ShapeDtypeStruct(t[0], _dtype_name(where, t[1])) for t in tensors if t]
 
             def run(*arrays: Any) -> Any:
-                return function(*arrays, **static)
+                given = iter(arrays)
+                return function(*[next(given) if t else None for t in tensors], **static)
 
             run.__name__ = name_of(function)
             program = jit(run).lower(*types).program
@@ -195,13 +204,21 @@ class _Operator:
         given.update(kwargs)
         tensors = [given[name] for name, is_tensor, _ in self._arguments if is_tensor]
         attributes = tuple(
-            (name, given[name]) for name, is_tensor, _ in self._arguments if not is_tensor
+            (name, _hashable(given[name]))
+            for name, is_tensor, _ in self._arguments
+            if not is_tensor
         )
-        types = tuple([(t.shape, t.dtype) for t in tensors])
-        return self._record(types, attributes, config.enable_x64), tensors
+        types = tuple([t if t is None else (t.shape, t.dtype) for t in tensors])
+        program = self._record(types, attributes, config.enable_x64)
+        return program, [t for t in tensors if t is not None]
 
     def _results(self, results: Sequence[Any]) -> Any:
         return results[0] if self._num_results == 1 else tuple(results)
+
+
+def _hashable(value: Any) -> Any:
+    """A static value: torch passes lists, functions get tuples."""
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 def _dtype_name(where: str, dtype: Any) -> str:

@@ -50,7 +50,7 @@ def register(name: str, function: Any, arguments: Sequence[str] = ("args", "rets
 
     Raises:
       ImportError: if apache-tvm-ffi is not installed.
-      TypeError: if ``function`` is not a function.
+      TypeError: if ``function`` is not a function, or ``arguments`` is not a list of names.
       RuntimeError: if the name is taken.
       FfiError: at a call, if the function raises an error: INVALID_ARGUMENT for ValueError and
         TypeError, OUT_OF_RANGE for IndexError, NOT_FOUND for KeyError, else INTERNAL.
@@ -62,6 +62,10 @@ def register(name: str, function: Any, arguments: Sequence[str] = ("args", "rets
         raise TypeError(
             f'tvm_ffi.register("{name}"): expected a function, got {function!r} of type '
             f"{type(function).__name__}"
+        )
+    if isinstance(arguments, str) or not all(isinstance(each, str) for each in arguments):
+        raise TypeError(
+            f'tvm_ffi.register("{name}"): arguments must be a list of names, got {arguments!r}'
         )
     _exchange.register_tvm_function(name, function.__chandle__(), list(arguments))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -117,7 +118,20 @@ def test_wrong_arguments() -> None:
         load_inline("../escape", "// nothing")
     with pytest.raises(TypeError, match=r'extra_cflags must be a list, such as \["-O3"\]'):
         load_inline("nothing", "// nothing", extra_cflags="-O3")
+    with pytest.raises(ValueError, match="at most 100 letters"):
+        load_inline("a" * 101, "// nothing")
     source: Any = 3
+    with pytest.raises(TypeError, match=r"extra_cflags must be a list of strings, got \[3\]"):
+        load_inline("nothing", "// nothing", extra_cflags=[source])
+    with pytest.raises(TypeError, match="extra_ldflags must be a list of strings, got 3"):
+        load_inline("nothing", "// nothing", extra_ldflags=source)
+    with pytest.raises(TypeError, match=r"functions must be a list of names, or a dict.*got 3"):
+        load_inline("nothing", "// nothing", functions=source)
+    with pytest.raises(TypeError, match=r'f must be a list of names, such as \["scale"\], got'):
+        load_inline("nothing", SCALE % "f", functions={"f": "factor"})
+    for function in ("mine::f", "f()", source):
+        with pytest.raises(ValueError, match="is not the name of a C\\+\\+ function outside of"):
+            load_inline("nothing", SCALE % "f", functions=[function])
     with pytest.raises(TypeError, match="cpp_source must be a string, got 3"):
         load_inline("nothing", source)
     with pytest.raises(FileNotFoundError, match="file not found"):
@@ -128,6 +142,56 @@ def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(FileNotFoundError, match=r"no compiler found \(no-such-compiler\)"):
         load_inline("scale", SCALE % "never_compiled", functions=["never_compiled"])
+    monkeypatch.setenv("CXX", "g++ '")
+    with pytest.raises(ValueError, match=r"CXX=.*No closing quotation"):
+        load_inline("scale", SCALE % "never_compiled", functions=["never_compiled"])
+    monkeypatch.setenv("CXX", "true")  # succeeds, and compiles nothing
+    with pytest.raises(CompileError, match="the compiler refuses the source"):
+        load_inline("scale", SCALE % "never_compiled", functions=["never_compiled"])
+
+
+def test_a_cache_that_cannot_be_written_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", Path("/proc/no_such_folder")):
+        monkeypatch.setenv("FARCALL_CACHE_DIR", str(folder))
+        with pytest.raises(
+            OSError, match=f"cannot write to the cache folder {folder}.*set FARCALL"
+        ):
+            load_inline("scale", SCALE % "never_compiled", functions=["never_compiled"])
+
+
+def test_a_damaged_cache_is_built_again(tmp_path: Path) -> None:
+    code = (
+        "from farcall import ffi\n"
+        f"library = ffi.load_inline('damaged', {SCALE % 'f'!r}, functions={{'f': ['factor']}})\n"
+        "print(library.path)\n"
+    )
+
+    def built() -> Path:
+        environment = {**os.environ, "FARCALL_CACHE_DIR": str(tmp_path)}
+        run = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+        )
+        assert run.returncode == 0, run.stderr
+        return Path(run.stdout.strip())
+
+    library = built()
+    size = library.stat().st_size
+    library.unlink()
+    assert built().stat().st_size == size
+    library.write_bytes(b"cut off")
+    assert built().stat().st_size == size
+    (library.parent / "build.json").write_text("{}")
+    assert built().stat().st_size == size
+
+
+def test_what_the_linker_says() -> None:
+    functions = {"unlinked": ["factor"]}
+    source = SCALE % "unlinked"
+    with pytest.raises(CompileError, match="source: cannot find -lno_such_library"):
+        load_inline("unlinked", source, functions=functions, extra_ldflags=["-lno_such_library"])
 
 
 def test_another_kernel_of_the_same_name_is_refused_and_a_prefix_helps() -> None:

@@ -185,7 +185,7 @@ def test_all_in_axes_are_tried() -> None:
         return x * y, True
 
     check_batching(function, (X, X))
-    assert {size for size, _ in tried} == {2, 3}
+    assert {size for size, _ in tried} == {1, 2, 3}
     assert {batched for _, batched in tried} == {(True, True), (True, False), (False, True)}
 
 
@@ -207,6 +207,17 @@ def test_a_wrong_batch_is_reported() -> None:
     check_batching(function, (X, X), in_axes=(0, 0))
     check_batching(function, (X, X), in_axes=(None, 0))
     check_batching(function, (X, X), in_axes=(0, None), atol=4.0)
+
+
+def test_a_rule_that_is_wrong_for_one_element_is_reported() -> None:
+    doubled = custom_vmap(lambda x: 2 * x)
+
+    @doubled.def_vmap
+    def rule(axis_size: int, in_batched: Any, x: Any) -> Any:
+        return (3 if axis_size == 1 else 2) * x, True
+
+    with pytest.raises(AssertionError, match=r"vmap of one element with in_axes=\(0,\): result 0"):
+        check_batching(doubled, (X,))
 
 
 def test_batches_of_other_types_and_errors_are_reported() -> None:

@@ -177,6 +177,8 @@ def test_a_function_that_returns_is_refused() -> None:
 
 
 def test_what_cannot_be_registered() -> None:
+    with pytest.raises(TypeError, match="arguments must be a list of names, got 'args'"):
+        register("never", tvm_ffi.convert(lambda x, y: None), "args")
     with pytest.raises(TypeError, match="expected a function, got 3"):
         register("tvm_number", 3)
     name = registered(double)

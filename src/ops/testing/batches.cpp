@@ -74,7 +74,10 @@ struct Nest {
   }
   std::string name() const {
     std::vector<std::string> names;
-    for (const Axes& each : axes) names.push_back("vmap with in_axes=" + axes_text(each));
+    for (size_t i = 0; i < axes.size(); ++i) {
+      names.push_back(fmt::format("vmap {}with in_axes={}", sizes[i] == 1 ? "of one element " : "",
+                                  axes_text(axes[i])));
+    }
     return fmt::format("{}", fmt::join(names, " of "));
   }
 };
@@ -258,6 +261,8 @@ void check_batching(LeafCall& call, const TreeDef& arguments, const BatchChecks&
   };
   const BatchCheck check(call, arguments, options, report);
   for (const Axes& axes : chosen({std::nullopt, 0, -1})) check.run({{axes}, {options.sizes[0]}});
+  // A dimension of one element may be taken for one that is broadcast.
+  for (const Axes& axes : chosen({std::nullopt, 0})) check.run({{axes}, {1}});
   for (const Axes& outer : chosen({std::nullopt, 0})) {
     for (const Axes& inner : chosen({std::nullopt, -1})) {
       check.run({{outer, inner}, {options.sizes[0], options.sizes[1]}});

@@ -185,6 +185,23 @@ raises(
     "torch.ops.farcall_test.product: farcall has no dtype torch.complex32",
     lambda: product(*[torch.zeros(2, dtype=torch.complex32)] * 2),
 )
+# Lists of numbers are static, and tensors may be left out.
+powers = farcall.torch.register(
+    "farcall_test::powers",
+    lambda x, bias, powers: sum(x**n for n in powers) + (0 if bias is None else bias),
+    "(Tensor x, Tensor? bias=None, *, int[] powers=[1, 2]) -> Tensor",
+)
+torch.testing.assert_close(powers(frozen, powers=[1, 3]), frozen + frozen**3)
+bias = torch.ones(frozen.shape, dtype=frozen.dtype, requires_grad=True)
+for _ in range(2):
+    torch.testing.assert_close(powers(frozen, bias), frozen + frozen**2 + bias)
+    bias.data.add_(1)
+torch.testing.assert_close(torch.autograd.grad(powers(frozen, bias).sum(), bias)[0], 0 * bias + 1)
+raises(
+    ValueError,
+    "lists of tensors are not supported",
+    lambda: farcall.torch.register("mine::many", lambda x: x, "(Tensor[] x) -> Tensor"),
+)
 fails = farcall.torch.register("farcall_test::fails", lambda x: x.reshape(7))
 raises(ValueError, "reshape", lambda: fails(x))
 print("done")
