@@ -7,10 +7,12 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <ctime>
 #include <typeinfo>
 
 #include "tools/check/heap.h"
+#include "tools/check/surroundings.h"
 
 namespace heap = farcall::tools::heap;
 
@@ -126,6 +128,18 @@ EXPORT int gettimeofday(timeval* result, void*) {
   clock_gettime(CLOCK_REALTIME, &now);
   *result = {now.tv_sec, now.tv_nsec / 1000};
   return 0;
+}
+
+EXPORT char* getenv(const char* name) {
+  static auto* const next = original<decltype(getenv)>("getenv");
+  return const_cast<char*>(
+      farcall::tools::surroundings::variable(name, next(name), __builtin_return_address(0)));
+}
+
+EXPORT char* secure_getenv(const char* name) {
+  static auto* const next = original<decltype(secure_getenv)>("secure_getenv");
+  return const_cast<char*>(
+      farcall::tools::surroundings::variable(name, next(name), __builtin_return_address(0)));
 }
 
 EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,

@@ -118,6 +118,8 @@ LoadedHandler load_handler(const CheckSpec& spec) {
       if (!g_handlers[i]) forwards[i] = nullptr;
     }
     loaded.target = make_target(spec.symbol, bundle_of(forwards));
+    loaded.address =
+        reinterpret_cast<const void*>(g_handlers[static_cast<size_t>(Stage::kExecute)]);
     return loaded;
   } catch (const Error& error) {
     throw Failure(kCouldNotRun, error.message());
@@ -146,16 +148,22 @@ Call::Call(const Site& site, const CheckOptions& options, uint64_t data_seed, Pl
   const auto make = [&](BufferName name, const ShapeDtype& type) {
     return std::make_unique<GuardedBuffer>(name, type.nbytes(), options.alignment, placement);
   };
-  for (size_t i = 0; i < types.arguments.size(); ++i) {
-    inputs_.push_back(random_values(types.arguments[i], argument_seed(data_seed, i),
-                                    site.spec().arguments[i].range, values));
-    arguments_.push_back(make({BufferName::Kind::kArgument, i}, types.arguments[i]));
-  }
-  for (size_t i = 0; i < types.results.size(); ++i) {
-    const bool is_in_argument = argument_of(i) && aliasing == Aliasing::kAsTold;
-    results_.push_back(is_in_argument ? nullptr
-                                      : make({BufferName::Kind::kResult, i}, types.results[i]));
-  }
+  set_values(data_seed);
+  const auto make_arguments = [&] {
+    for (size_t i = 0; i < types.arguments.size(); ++i)
+      arguments_.push_back(make({BufferName::Kind::kArgument, i}, types.arguments[i]));
+  };
+  const auto make_results = [&] {
+    for (size_t i = 0; i < types.results.size(); ++i) {
+      const bool is_in_argument = argument_of(i) && aliasing == Aliasing::kAsTold;
+      results_.push_back(is_in_argument ? nullptr
+                                        : make({BufferName::Kind::kResult, i}, types.results[i]));
+    }
+  };
+  // The order of their addresses is another one too.
+  if (placement == Placement::kBegin) make_results();
+  make_arguments();
+  if (placement == Placement::kEnd) make_results();
   // A runtime may pass null for an operand without bytes.
   const auto address = [&](const GuardedBuffer& buffer) -> void* {
     return buffer.bytes().empty() && placement == Placement::kBegin ? nullptr : buffer.data();
@@ -163,6 +171,16 @@ Call::Call(const Site& site, const CheckOptions& options, uint64_t data_seed, Pl
   for (size_t i = 0; i < arguments_.size(); ++i)
     invocation_.set_argument(i, address(*arguments_[i]));
   for (size_t i = 0; i < results_.size(); ++i) invocation_.set_result(i, address(result_buffer(i)));
+}
+
+void Call::set_values(uint64_t data_seed) {
+  data_seed_ = data_seed;
+  inputs_.clear();
+  const auto& types = site_->test().arguments;
+  for (size_t i = 0; i < types.size(); ++i) {
+    inputs_.push_back(random_values(types[i], argument_seed(data_seed, i),
+                                    site_->spec().arguments[i].range, values_));
+  }
 }
 
 std::optional<size_t> Call::argument_of(size_t result) const {

@@ -22,6 +22,7 @@ struct LoadedHandler {
   std::shared_ptr<const Target> target;     // calls the handler by way of trampolines
   std::shared_ptr<const Target> reference;  // null if there is none, or for a Python function
   Attributes attributes;                    // converted to the handler's types
+  const void* address = nullptr;            // of the handler's function
 };
 // Whether the reference is "module:name", not "library.so:symbol".
 bool is_python_function(const std::string& reference);
@@ -83,6 +84,8 @@ class Call {
   Call(const Site& site, const CheckOptions& options, uint64_t data_seed, Placement placement,
        Aliasing aliasing = Aliasing::kAsTold, Values values = Values::kUsual);
 
+  // Replaces the inputs by other values in the same memory.
+  void set_values(uint64_t data_seed);
   void prepare(const Fill& fill);
   // After prepare().
   Outcome run(ThreadPool* pool = nullptr);

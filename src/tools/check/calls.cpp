@@ -12,11 +12,12 @@
 #include "tools/check/api_table.h"
 #include "tools/check/disturbance.h"
 #include "tools/check/heap.h"
+#include "tools/check/reference.h"
+#include "tools/check/surroundings.h"
 #include "tools/check/worker.h"
 #include "tools/child.h"
 #include "tools/elf_file.h"
 #include "tools/failure.h"
-#include "tools/python.h"
 
 namespace farcall::tools {
 namespace {
@@ -25,6 +26,8 @@ using Bytes = std::vector<std::vector<std::byte>>;
 
 // For how long a call is repeated to let the handler's threads race, in seconds.
 constexpr double kMeetingSeconds = 0.1;
+// Cases of which more is looked at: the first ones, with small operands.
+constexpr size_t kMostShort = 8;
 
 uint64_t hash_of(const Bytes& results) {
   uint64_t hash = 14695981039346656037u;
@@ -58,7 +61,7 @@ class Calls {
     Call call(*site, session_.options, data_seed(), Placement::kEnd);
     const Outcome outcome = run_first(call);
     if (!outcome.is_ok) return refuse(outcome);
-    session_.succeeded(index_, outcome.seconds, hash_of(first_));
+    session_.succeeded(index_, outcome.seconds, hash_of(first_), first_);
     if (is_repeatable(call) && look_for_what_was_not_written(call) &&
         !session_.spec.aliases.empty())
       check_alias(*site);
@@ -66,6 +69,10 @@ class Calls {
     if (is_slow_) return;
     Call other(*site, session_.options, data_seed(), Placement::kBegin);
     if (run(other, {}).is_ok && !has_findings_) compare_placements(call, other);
+    if (has_findings_ || index_ >= kMostShort) return;
+    check_bools();
+    check_number_of_threads(call);
+    check_after_other_values();
   }
 
   // Special values may make a sound handler fail, loop or vary: only accesses to wrong memory
@@ -86,6 +93,24 @@ class Calls {
     }
   }
 
+  // Compares the results with those of a process with the usual surroundings.
+  void run_elsewhere(uint8_t changed) {
+    surroundings::change(changed, session_.handler.address);
+    try {
+      const Site site(session_.spec, test_, session_.handler);
+      Call call(site, session_.options, data_seed(), Placement::kEnd);
+      const Outcome outcome = run(call, {});
+      if (!outcome.is_ok)
+        return session_.differs_elsewhere("the handler fails: " + outcome.message);
+      first_ = session_.known;
+      if (const auto found = difference_beyond_rounding(call.results())) {
+        session_.differs_elsewhere(fmt::format("{} differs at {}", found->operand, found->place));
+      }
+    } catch (const FfiError& error) {
+      session_.differs_elsewhere("the handler fails: " + error.detail());
+    }
+  }
+
   // Computes results that the parent compares with those of another process, in which everything
   // has other addresses.
   void run_elsewhere() {
@@ -94,7 +119,7 @@ class Calls {
       Call call(site, session_.options, data_seed(), Placement::kEnd);
       const Outcome outcome = run_first(call);
       if (outcome.is_ok && is_repeatable(call))
-        session_.succeeded(index_, outcome.seconds, hash_of(first_));
+        session_.succeeded(index_, outcome.seconds, hash_of(first_), first_);
     } catch (const FfiError&) {
       return;  // the first process has reported it
     }
@@ -103,7 +128,9 @@ class Calls {
  private:
   Outcome run_first(Call& call) {
     const uint64_t tasks = num_tasks_scheduled() + heap::num_threads_started();
+    const ProcessState state;
     Outcome outcome = run(call, {});
+    report_change(state.restore());
     uses_threads_ = num_tasks_scheduled() + heap::num_threads_started() != tasks;
     is_slow_ = outcome.seconds > 0.1;
     first_ = call.results();
@@ -115,12 +142,7 @@ class Calls {
   Outcome run(Call& call, const Fill& fill, ThreadPool* pool = nullptr,
               std::string_view remark = "") {
     Outcome outcome = session_.run(call, fill, pool);
-    if (!outcome.changed_mode.empty()) {
-      report("nondeterministic", "",
-             fmt::format("the handler leaves {} changed: results of later computations depend on "
-                         "whether it has run",
-                         outcome.changed_mode));
-    }
+    if (!outcome.changed_mode.empty()) report_change(outcome.changed_mode + " changed");
     if (const auto& overflow = outcome.heap_overflow) {
       has_findings_ = true;
       session_.report(
@@ -145,12 +167,23 @@ class Calls {
     session_.report(index_, {std::move(kind), std::move(operand), std::move(message), {}});
   }
 
+  void report_change(const std::string& what) {
+    if (what.empty()) return;
+    report("nondeterministic", "",
+           fmt::format("the handler leaves {}: results of later computations depend on "
+                       "whether it has run",
+                       what));
+  }
+
   void refuse(const Outcome& outcome) {
     const std::string exception = leaving_exception(outcome);
     if (!exception.empty()) {
       session_.report(
           index_, {"exception", "", fmt::format("an exception leaves the handler: {}", exception),
                    heap::exception_stack()});
+    } else if (outcome.message.find("the promise was dropped") != std::string::npos) {
+      report("timeout", "",
+             "the promise of the call's future is dropped, and neither fulfilled nor failed");
     } else if (outcome.code == ErrorCode::kOk) {
       report("silent-error", "", "returns an error with the code OK");
     } else if (without_prefix(outcome.message, session_.spec.symbol).empty()) {
@@ -410,28 +443,87 @@ class Calls {
     }
   }
 
+  // The first result that differs from the first ones by more than rounding.
+  std::optional<Difference> difference_beyond_rounding(const Bytes& results) const {
+    constexpr double kTolerance = 1e-2;
+    for (size_t i = 0; i < first_.size(); ++i) {
+      if (i < results.size() && !is_close(test_.results[i], first_[i], results[i], kTolerance))
+        return first_difference(session_, index_, first_, results);
+    }
+    return std::nullopt;
+  }
+
+  // Programs take the byte of a bool for a number.
+  void check_bools() {
+    for (size_t i = 0; i < first_.size(); ++i) {
+      if (test_.results[i].dtype() != DType::kBool) continue;
+      const auto odd =
+          std::ranges::find_if(first_[i], [](std::byte b) { return b > std::byte{1}; });
+      if (odd == first_[i].end()) continue;
+      const auto at = static_cast<size_t>(odd - first_[i].begin());
+      return report(
+          "wrong-result", fmt::format("result {}", i),
+          fmt::format("result {} at {} is the byte {}; a bool is 0 or 1", i,
+                      element_position(test_.results[i], session_.spec.results[i].layout, at),
+                      static_cast<int>(*odd)));
+    }
+  }
+
+  // Partial sums of more threads may differ by rounding.
+  void check_number_of_threads(Call& call) {
+    ThreadPool larger(ThreadPool::shared().num_threads() + 3);
+    for (int i = 0; i < 2; ++i) {
+      if (!run(call, {}, &larger).is_ok) return;
+      const auto difference = difference_beyond_rounding(call.results());
+      if (!difference || !is_repeatable(call)) return;
+      if (i == 0) continue;
+      report("nondeterministic", difference->operand,
+             fmt::format("{} differs at {} when the thread pool has {} threads, not {}",
+                         difference->operand, difference->place, larger.num_threads(),
+                         ThreadPool::shared().num_threads()));
+    }
+  }
+
+  // What a handler keeps from a call, in its state or for an address, must not reach the next one.
+  void check_after_other_values() {
+    for (int i = 0; i < 2; ++i) {
+      std::optional<Site> site;
+      try {
+        site.emplace(session_.spec, test_, session_.handler);
+      } catch (const FfiError&) {
+        return;
+      }
+      Call call(*site, session_.options, ~data_seed(), Placement::kEnd);
+      if (!run(call, {}).is_ok) return;
+      call.set_values(data_seed());
+      if (!run(call, {}).is_ok) return;
+      const auto difference = difference_beyond_rounding(call.results());
+      if (!difference || has_findings_) return;
+      if (i == 0) continue;
+      report("nondeterministic", difference->operand,
+             fmt::format("{} differs at {} after a call with other values in the same memory",
+                         difference->operand, difference->place));
+    }
+  }
+
   // Operands at the beginning of a page and at another multiple of their alignment. Results may
   // differ by rounding, because vector code may add in another order.
   void compare_placements(Call& call, Call& other) {
-    constexpr double kTolerance = 1e-2;
     const Bytes results = other.results();
-    for (size_t i = 0; i < results.size(); ++i) {
-      if (is_close(test_.results[i], first_[i], results[i], kTolerance)) continue;
-      if (!is_repeatable(call) || !run(other, {}).is_ok || other.results() != results) return;
-      const auto difference = first_difference(session_, index_, first_, results);
-      report("nondeterministic", fmt::format("result {}", i),
-             fmt::format("result {} depends on the addresses of the operands: it differs at {} "
-                         "when all of them are aligned to pages",
-                         i, difference->place));
+    const auto difference = difference_beyond_rounding(results);
+    if (!difference || !is_repeatable(call) || !run(other, {}).is_ok || other.results() != results)
       return;
-    }
+    report("nondeterministic", difference->operand,
+           fmt::format("{} depends on the addresses of the operands: it differs at {} when all of "
+                       "them are aligned to pages and lie in another order",
+                       difference->operand, difference->place));
   }
 
   void check_reference(Call& call, std::string_view remark = "") {
     if (session_.spec.reference.empty()) return;
     Bytes expected;
     try {
-      expected = by_reference(call, true);
+      expected = results_of_reference(session_, test_, call, true);
     } catch (const Failure&) {
       if (remark.empty()) throw;
       session_.shared.is_reference = false;
@@ -442,7 +534,7 @@ class Calls {
       if (is_close(type, to_row_major(first_[i], type, session_.spec.results[i].layout),
                    expected[i], 1e-3))
         continue;
-      const auto ignored = by_reference(call, false);
+      const auto ignored = results_of_reference(session_, test_, call, false);
       const bool is_layout = ignored.size() > i && is_close(type, first_[i], ignored[i], 1e-3);
       const std::string name = fmt::format("result {}", i);
       std::string message = is_layout
@@ -464,47 +556,6 @@ class Calls {
     }
   }
 
-  // Results of the reference, for operands in row-major order, or in the order of memory.
-  Bytes by_reference(Call& call, bool in_order) {
-    Bytes inputs, results;
-    std::vector<RawBuffer> arguments, outputs;
-    for (size_t i = 0; i < test_.arguments.size(); ++i) {
-      inputs.push_back(in_order ? to_row_major(call.input(i), test_.arguments[i],
-                                               session_.spec.arguments[i].layout)
-                                : call.input(i));
-      arguments.push_back({test_.arguments[i], inputs.back().data()});
-    }
-    for (const ShapeDtype& type : test_.results) {
-      results.emplace_back(type.nbytes());
-      outputs.push_back({type, results.back().data()});
-    }
-    session_.beat();
-    session_.shared.is_reference = true;
-    call_reference(arguments, outputs);
-    session_.shared.is_reference = false;
-    return results;
-  }
-
-  void call_reference(const std::vector<RawBuffer>& arguments,
-                      const std::vector<RawBuffer>& outputs) {
-    if (!session_.handler.reference) {
-      const std::string problem =
-          call_python(session_.spec.reference, arguments, outputs, session_.handler.attributes);
-      if (!problem.empty())
-        throw Failure(kCouldNotRun,
-                      fmt::format("the reference {} fails for {}: {}", session_.spec.reference,
-                                  test_.to_string(), problem));
-      return;
-    }
-    try {
-      call_target(session_.handler.reference, arguments, outputs, session_.handler.attributes);
-    } catch (const Error& error) {
-      throw Failure(kCouldNotRun,
-                    fmt::format("the reference {} fails for {}: {}", session_.spec.reference,
-                                test_.to_string(), error.message()));
-    }
-  }
-
   Session& session_;
   size_t index_;
   const Case& test_;
@@ -520,6 +571,10 @@ class Calls {
 void check_calls(Session& session, size_t test) { Calls(session, test).run(); }
 
 void check_special_values(Session& session, size_t test) { Calls(session, test).run_special(); }
+
+void check_surroundings(Session& session, const Step& step) {
+  Calls(session, step.test).run_elsewhere(step.changed);
+}
 
 void check_another_process(Session& session, size_t test) { Calls(session, test).run_elsewhere(); }
 

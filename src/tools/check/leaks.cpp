@@ -36,6 +36,17 @@ int64_t mapped_pages() {
   return pages;
 }
 
+// Children of this process, also those that have ended and nobody has waited for.
+int64_t num_processes() {
+  int64_t count = 0;
+  std::error_code ignored;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
+    std::ifstream children(task.path() / "children");
+    for (pid_t child = 0; children >> child;) ++count;
+  }
+  return count;
+}
+
 int64_t num_threads() { return static_cast<int64_t>(other_threads().size()); }
 
 // Whether threads do not end by themselves.
@@ -85,7 +96,7 @@ bool grows(const std::vector<int64_t>& counts) {
 void check_leaks(Session& session, size_t test) {
   // The command cannot delete the state of these.
   if (has_adopted_types()) return;
-  std::vector<int64_t> files, pages, threads;
+  std::vector<int64_t> files, pages, threads, processes;
   bool is_ok = true;
   const auto num_tasks = [] { return num_tasks_scheduled() + heap::num_threads_started(); };
   const uint64_t tasks_before = num_tasks();
@@ -97,6 +108,11 @@ void check_leaks(Session& session, size_t test) {
     files.push_back(num_open_files());
     pages.push_back(mapped_pages());
     threads.push_back(num_threads());
+    processes.push_back(num_processes());
+  }
+  if (grows(processes)) {
+    session.report(test, {"leak", "processes", "every call leaves a process behind", {}});
+    return;
   }
   if (grows(threads) && stays(threads.back())) {
     session.report(test, {"leak", "threads", "every call leaves a thread running", {}});

@@ -21,7 +21,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tools/check/crash_text.h"
 #include "tools/check/sanitizer.h"
+#include "tools/check/surroundings.h"
 #include "tools/check/worker.h"
 #include "tools/child.h"
 #include "tools/elf_file.h"
@@ -121,8 +123,10 @@ class Supervisor {
     std::vector<Step> steps;
     std::vector<size_t> tests;
     for (const auto& [test, result] : succeeded_) tests.push_back(test);
-    for (size_t i = 0; i < std::min<size_t>(3, tests.size()); ++i)
-      steps.push_back({Step::Kind::kAnotherProcess, tests[i]});
+    // In another order, so that results which depend on earlier calls differ too.
+    for (size_t i = std::min<size_t>(4, tests.size()); i > 0; --i)
+      steps.push_back({Step::Kind::kAnotherProcess, tests[i - 1]});
+    const size_t first = tests[0];
     const auto by_size = [&](size_t a, size_t b) {
       return cases_[a].nbytes() < cases_[b].nbytes();
     };
@@ -146,6 +150,7 @@ class Supervisor {
     run_steps(steps);
     if (has("race")) look_for_smaller_race(tests);
     if (is_steady) race_from_the_start(middle);
+    if (!has("nondeterministic") && results_.contains(first)) look_at_surroundings(first);
     steps.clear();
     for (const size_t part : {2, 3, 4}) {
       steps.push_back({Step::Kind::kSpecialValues, tests[tests.size() * part / 5]});
@@ -169,6 +174,32 @@ class Supervisor {
       if (report_.is_timed_out || now_seconds() - begin > kSecondsForSmallerRace) return;
       run_steps({{Step::Kind::kThreads, test}});
     }
+  }
+
+  // First everything is changed, then one thing after the other, to name it.
+  void look_at_surroundings(size_t test) {
+    const auto run_with = [&](uint8_t changed) {
+      difference_elsewhere_.clear();
+      run_steps({{.kind = Step::Kind::kSurroundings, .test = test, .changed = changed}});
+      return difference_elsewhere_;
+    };
+    std::string difference = run_with(surroundings::kAll);
+    if (difference.empty()) return;
+    std::string name = surroundings::name(surroundings::kAll);
+    for (const uint8_t one : {surroundings::kVariables, surroundings::kDirectory,
+                              surroundings::kTimeZone, surroundings::kLocale}) {
+      const std::string found = run_with(one);
+      if (found.empty()) continue;
+      difference = found;
+      name = surroundings::name(one);
+      break;
+    }
+    add({.kind = "nondeterministic",
+         .operand = "",
+         .message = fmt::format("the results depend on {}: with another one, {}", name, difference),
+         .test = cases_[test],
+         .stack = {},
+         .data_seed = cases_[test].data_seed(report_.seed)});
   }
 
   // What the first call builds may be used by another thread before it is complete.
@@ -232,6 +263,8 @@ class Supervisor {
     dup2(errors_fd_, STDERR_FILENO);
     Session session(spec_, options_, cases_, *shared_, fd);
     try {
+      if (steps[first].kind == Step::Kind::kSurroundings)
+        session.known = results_[steps[first].test];
       run_worker(session, steps, first);
     } catch (const std::exception& error) {
       write_all(fd, Json({{"failure", error.what()}}).dump() + "\n");
@@ -346,17 +379,27 @@ class Supervisor {
           finding.expected.push_back(static_cast<std::byte>(byte.get<int>()));
       }
       add(std::move(finding));
+    } else if (json.contains("elsewhere")) {
+      difference_elsewhere_ = json["elsewhere"];
     } else if (json.contains("refused")) {
       if (refused_.empty()) report_.refusal = json["message"];
       refused_.push_back(json["refused"]);
     } else if (json.contains("ok")) {
       const size_t test = json["ok"];
       const uint64_t hash = json["hash"];
+      if (json.contains("results") && !results_.contains(test)) {
+        for (const Json& result : json["results"]) {
+          std::vector<std::byte>& bytes = results_[test].emplace_back();
+          for (const Json& byte : result) bytes.push_back(static_cast<std::byte>(byte.get<int>()));
+        }
+      }
       const auto [known, is_new] = succeeded_.emplace(test, hash);
       if (is_new || known->second == hash) return;
       add({.kind = "nondeterministic",
            .operand = "",
-           .message = "the results differ from process to process with the same operands",
+           .message =
+               "with the same operands, the results differ from process to process, or after "
+               "other calls",
            .test = cases_[test],
            .stack = {},
            .data_seed = cases_[test].data_seed(report_.seed)});
@@ -406,6 +449,7 @@ class Supervisor {
                                 signal_text(crash.is_set ? crash.signal : WTERMSIG(status_)));
       return;
     }
+    if (step.kind == Step::Kind::kSurroundings) return;
     if (step.kind == Step::Kind::kSpecialValues && !(crash.is_set && crash.has_region)) return;
     if (shared_->is_reference) {
       report_.failure = fmt::format(
@@ -414,7 +458,12 @@ class Supervisor {
                   : signal_text(crash.is_set ? crash.signal : WTERMSIG(status_)));
       return;
     }
-    describe_crash(crash, is_hung, finding);
+    if (is_hung) {
+      finding.kind = "timeout";
+      finding.message = fmt::format("a call does not end within {:g} s", options_.call_timeout);
+    } else {
+      describe_crash(crash, status_, last_words(), finding);
+    }
     if (step.kind == Step::Kind::kSpecialValues) finding.message += kWithSpecialValues;
     // Each thread's operands were tried alone before.
     if (shared_->is_concurrent && !is_hung) {
@@ -427,101 +476,6 @@ class Supervisor {
       }
     }
     add(std::move(finding));
-  }
-
-  void describe_crash(const signals::Crash& crash, bool is_hung, CheckFinding& finding) const {
-    if (is_hung) {
-      finding.kind = "timeout";
-      finding.message = fmt::format("a call does not end within {:g} s", options_.call_timeout);
-    } else if (crash.is_set && crash.sanitizer == sanitizer::Kind::kThread) {
-      finding.kind = "race";
-      finding.operand = crash.has_region ? crash.name.to_string() : "";
-      finding.message = fmt::format(
-          "ThreadSanitizer: data race, {} {}",
-          crash.access == signals::Access::kWrite ? "a write" : "a read",
-          crash.has_region ? "in " + finding.operand : fmt::format("of {} bytes", crash.nbytes));
-    } else if (crash.is_set && crash.sanitizer == sanitizer::Kind::kUndefined) {
-      // The sanitizer does not tell whether an index is for a read or for a write.
-      finding.kind = std::string_view(crash.what) == "out-of-bounds-index" ? "oob-read" : "crash";
-      finding.is_undefined_behaviour = true;
-      finding.operand = crash.has_region ? crash.name.to_string() : "";
-      finding.message = fmt::format("UndefinedBehaviorSanitizer: {}", crash.message);
-    } else if (crash.is_set && crash.has_region) {
-      describe_access(crash, finding);
-    } else if (crash.is_set && crash.sanitizer == sanitizer::Kind::kAddress) {
-      const std::string_view what = crash.what;
-      const bool is_overflow = what.find("flow") != std::string_view::npos;
-      const bool is_write = crash.access == signals::Access::kWrite;
-      finding.kind = !is_overflow ? "crash" : is_write ? "oob-write" : "oob-read";
-      finding.message = fmt::format("AddressSanitizer: {}, {} of {} bytes", what,
-                                    is_write ? "a write" : "a read", crash.nbytes);
-    } else if (crash.is_copy) {
-      finding.kind = "abort";
-      finding.message =
-          "a process that the handler forks returns from the call too; it must end with _exit";
-    } else if (crash.is_set && crash.is_exit) {
-      finding.kind = "abort";
-      finding.message = "the handler ends the process (exit)";
-    } else if (crash.is_set) {
-      finding.kind = crash.signal == SIGABRT ? "abort" : "crash";
-      finding.message =
-          crash.signal == SIGABRT ? "the handler aborts the process" : signal_text(crash.signal);
-      if (const std::string words = last_words(); crash.signal == SIGABRT && !words.empty()) {
-        finding.message += ": " + words;
-      }
-      if (crash.signal == SIGSEGV && crash.is_stack_overflow) {
-        finding.message = "stack overflow";
-      } else if (crash.signal == SIGSEGV || crash.signal == SIGBUS) {
-        finding.message +=
-            crash.has_no_address
-                ? fmt::format(" at an address that no memory can have{}",
-                              finding.stack.empty() ? "; is an array on the stack written past its "
-                                                      "end, over the return address?"
-                                                    : "")
-                : fmt::format(" at address 0x{:x}{}", crash.address,
-                              crash.address < 4096 ? ", a null pointer" : "");
-      }
-    } else if (WIFSIGNALED(status_)) {
-      finding.kind = "crash";
-      finding.message = fmt::format("the process is ended by {}", signal_text(WTERMSIG(status_)));
-    } else {
-      finding.kind = "abort";
-      finding.message =
-          fmt::format("the handler ends the process with exit code {}", WEXITSTATUS(status_));
-    }
-  }
-
-  static void describe_access(const signals::Crash& crash, CheckFinding& finding) {
-    const bool is_write = crash.access == signals::Access::kWrite;
-    const auto nbytes = static_cast<int64_t>(crash.nbytes);
-    const bool is_inside = crash.offset >= 0 && crash.offset < nbytes;
-    finding.operand = crash.name.to_string();
-    const char* verb = is_write ? "writes" : "reads";
-    if (crash.is_former) {
-      finding.kind = is_write ? "oob-write" : "oob-read";
-      finding.message = fmt::format(
-          "{} {} of an earlier call, at byte offset {}: the handler keeps "
-          "a pointer to it",
-          verb, finding.operand, crash.offset);
-      return;
-    }
-    if (is_inside && crash.name.is_input()) {
-      finding.kind = "input-write";
-      finding.message = fmt::format("writes to {}, which is an input, at byte offset {}",
-                                    finding.operand, crash.offset);
-      return;
-    }
-    finding.kind = is_write ? "oob-write" : "oob-read";
-    if (is_inside) {
-      finding.message = fmt::format("{} scratch memory that was given back, at byte offset {}",
-                                    verb, crash.offset);
-    } else if (crash.offset < 0) {
-      finding.message = fmt::format("{} {} bytes before the beginning of {}", verb, -crash.offset,
-                                    finding.operand);
-    } else {
-      finding.message = fmt::format("{} past the end of {}, at byte offset {} of {} bytes", verb,
-                                    finding.operand, crash.offset, nbytes);
-    }
   }
 
   // "rms_norm (librms.so+0x1234)"
@@ -570,8 +524,10 @@ class Supervisor {
   int status_ = 0;
   int errors_fd_;                         // a file for the standard error stream of the handlers
   std::map<size_t, uint64_t> succeeded_;  // with the hash of their results
+  std::map<size_t, std::vector<std::vector<std::byte>>> results_;  // small ones
   std::vector<size_t> refused_;
   std::optional<CheckFinding> crash_at_start_;  // of the first calls, on several threads
+  std::string difference_elsewhere_;            // of the results in other surroundings
   std::map<std::string, ElfFile> files_;
   CheckReport report_;
 };

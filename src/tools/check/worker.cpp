@@ -74,10 +74,25 @@ bool Session::is_too_large(size_t test) const {
   return ratio > 1 && last_seconds * ratio * ratio > options.call_timeout / 2;
 }
 
-void Session::succeeded(size_t test, double seconds, uint64_t hash) {
+void Session::succeeded(size_t test, double seconds, uint64_t hash,
+                        const std::vector<std::vector<std::byte>>& results) {
   last_seconds = seconds;
   last_nbytes = cases[test].nbytes();
-  write_all(fd_, Json({{"ok", test}, {"seconds", seconds}, {"hash", hash}}).dump() + "\n");
+  Json json = {{"ok", test}, {"seconds", seconds}, {"hash", hash}};
+  if (last_nbytes <= kMostPrintedBytes) {
+    for (const auto& result : results) {
+      Json bytes = Json::array();
+      for (const std::byte byte : result) bytes.push_back(static_cast<int>(byte));
+      json["results"].push_back(std::move(bytes));
+    }
+  }
+  write_all(fd_, json.dump() + "\n");
+}
+
+void Session::differs_elsewhere(const std::string& difference) {
+  write_all(fd_,
+            Json({{"elsewhere", difference}}).dump(-1, ' ', false, Json::error_handler_t::replace) +
+                "\n");
 }
 
 std::optional<Difference> first_difference(const Session& session, size_t test,
@@ -122,6 +137,9 @@ void run_worker(Session& session, const std::vector<Step>& steps, size_t first) 
         break;
       case Step::Kind::kAnotherProcess:
         check_another_process(session, steps[i].test);
+        break;
+      case Step::Kind::kSurroundings:
+        check_surroundings(session, steps[i]);
         break;
       case Step::Kind::kSpecialValues:
         check_special_values(session, steps[i].test);

@@ -32,12 +32,14 @@ struct Step {
     kAnotherProcess,
     kLeaks,
     kThreads,
-    kFirstCalls,      // the first calls of a process, on several threads at once
-    kFirstCallsAlone  // the same calls, one after the other
+    kFirstCalls,       // the first calls of a process, on several threads at once
+    kFirstCallsAlone,  // the same calls, one after the other
+    kSurroundings      // other environment variables, another directory and so on
   };
   Kind kind;
   size_t test;                            // number of the case
   std::optional<size_t> other_test = {};  // for every second thread
+  uint8_t changed = 0;                    // of the surroundings
 };
 
 // Added to the messages of findings with special values.
@@ -65,7 +67,8 @@ class Session {
   const std::vector<Case>& cases;
   Shared& shared;
   LoadedHandler handler;
-  double last_seconds = 0;  // of the last successful call, and its size
+  std::vector<std::vector<std::byte>> known;  // results of the step's case in another process
+  double last_seconds = 0;                    // of the last successful call, and its size
   size_t last_nbytes = 0;
 
   Outcome run(Call& call, const Fill& fill, ThreadPool* pool = nullptr);
@@ -75,7 +78,10 @@ class Session {
   void refused(size_t test, const std::string& message);
   // Assumes that a handler's time may grow with the square of its operands' size.
   bool is_too_large(size_t test) const;
-  void succeeded(size_t test, double seconds, uint64_t hash);
+  void succeeded(size_t test, double seconds, uint64_t hash,
+                 const std::vector<std::vector<std::byte>>& results);
+  // The difference of results in other surroundings; empty if there is none.
+  void differs_elsewhere(const std::string& difference);
 
  private:
   int fd_;
@@ -88,6 +94,7 @@ void run_worker(Session& session, const std::vector<Step>& steps, size_t first);
 void check_calls(Session& session, size_t test);
 void check_special_values(Session& session, size_t test);
 void check_another_process(Session& session, size_t test);
+void check_surroundings(Session& session, const Step& step);
 void check_threads(Session& session, const Step& step);
 void check_leaks(Session& session, size_t test);
 

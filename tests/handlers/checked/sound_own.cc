@@ -483,6 +483,39 @@ static ffi::Error every_second(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(every_second, every_second);
 
+// The environment decides how the results are computed, and what is printed, not what they are.
+static void asks_the_environment(F32 x, Out y) {
+  const char* setting = std::getenv("KERNEL_BLOCK");
+  const size_t block = setting ? std::strtoul(setting, nullptr, 10) : 8;
+  if (std::getenv("KERNEL_VERBOSE")) std::puts("asks_the_environment");
+  const size_t n = x.element_count(), step = block > 0 ? block : 1;
+  for (size_t begin = 0; begin < n; begin += step) {
+    for (size_t i = begin; i < n && i < begin + step; ++i) y->typed_data()[i] = x.typed_data()[i];
+  }
+}
+FARCALL_DEFINE_HANDLER(asks_the_environment, asks_the_environment);
+
+// For a moment.
+static void changes_back(F32 x, Out y) {
+  char directory[4096];
+  if (!getcwd(directory, sizeof(directory)) || chdir("/") != 0) return;
+  std::copy_n(x.typed_data(), x.element_count(), y->typed_data());
+  if (chdir(directory) != 0) y->typed_data()[0] = 0;
+}
+FARCALL_DEFINE_HANDLER(changes_back, changes_back);
+
+// The values of the last call are kept, and are not used unless all are the same.
+static void remembers(F32 x, Out y) {
+  static thread_local std::vector<float> operand, result;
+  const std::vector<float> values(x.typed_data(), x.typed_data() + x.element_count());
+  if (values != operand) {
+    result = operand = values;
+    for (float& each : result) each *= 2;
+  }
+  std::copy(result.begin(), result.end(), y->typed_data());
+}
+FARCALL_DEFINE_HANDLER(remembers, remembers);
+
 // No handler: farcall does not call it unless it is named.
 extern "C" __attribute__((visibility("default"))) void* never_returns(void*) {
   while (true) pause();

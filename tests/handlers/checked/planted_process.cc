@@ -1,0 +1,151 @@
+// Handlers with one defect each, written with farcall/ffi.h: what they do to their process, what
+// they take from it, and what they keep from earlier calls. check_test.cpp tells which.
+#include <farcall/ffi.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <clocale>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace ffi = farcall::ffi;
+using F32 = ffi::Buffer<ffi::F32>;
+using Out = ffi::ResultBuffer<ffi::F32>;
+
+static void scale(F32 x, Out y, float factor) {
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = factor * x.typed_data()[i];
+}
+
+// ---- what a call leaves changed ----
+
+static void changes_directory(F32 x, Out y) {
+  if (chdir("/") == 0) scale(x, y, 1);
+}
+FARCALL_DEFINE_HANDLER(changes_directory, changes_directory);
+
+static void changes_locale(F32 x, Out y) {
+  std::setlocale(LC_ALL, "C.UTF-8");
+  scale(x, y, 1);
+}
+FARCALL_DEFINE_HANDLER(changes_locale, changes_locale);
+
+static void ignores_interrupts(F32 x, Out y) {
+  std::signal(SIGINT, SIG_IGN);
+  scale(x, y, 1);
+}
+FARCALL_DEFINE_HANDLER(ignores_interrupts, ignores_interrupts);
+
+static void closes_output(F32 x, Out y) {
+  close(STDOUT_FILENO);
+  scale(x, y, 1);
+}
+FARCALL_DEFINE_HANDLER(closes_output, closes_output);
+
+static void leaves_process(F32 x, Out y) {
+  scale(x, y, 1);
+  if (fork() == 0) _exit(0);  // and nobody waits for it
+}
+FARCALL_DEFINE_HANDLER(leaves_process, leaves_process);
+
+// ---- what results depend on ----
+
+static void uses_variable(F32 x, Out y) {
+  const char* value = std::getenv("KERNEL_SCALE");
+  scale(x, y, value ? std::strtof(value, nullptr) : 1);
+}
+FARCALL_DEFINE_HANDLER(uses_variable, uses_variable);
+
+static void uses_directory(F32 x, Out y) {
+  char path[4096];
+  scale(x, y, getcwd(path, sizeof(path)) ? static_cast<float>(std::strlen(path)) : 0);
+}
+FARCALL_DEFINE_HANDLER(uses_directory, uses_directory);
+
+static void uses_time_zone(F32 x, Out y) {
+  const time_t date = 1700000000;
+  tm parts = {};
+  localtime_r(&date, &parts);
+  scale(x, y, static_cast<float>(parts.tm_hour));
+}
+FARCALL_DEFINE_HANDLER(uses_time_zone, uses_time_zone);
+
+static void uses_number_of_threads(F32 x, Out y, ffi::ThreadPool pool) {
+  scale(x, y, static_cast<float>(pool.num_threads()));
+}
+FARCALL_DEFINE_HANDLER(uses_number_of_threads, uses_number_of_threads);
+
+static void uses_order_of_addresses(F32 x, Out y) {
+  const auto in = reinterpret_cast<uintptr_t>(x.typed_data());
+  scale(x, y, in < reinterpret_cast<uintptr_t>(y->typed_data()) ? 1 : 2);
+}
+FARCALL_DEFINE_HANDLER(uses_order_of_addresses, uses_order_of_addresses);
+
+// ---- what is kept from earlier calls ----
+
+static void uses_largest_size(F32 x, Out y) {
+  static std::atomic<size_t> largest{1};
+  size_t known = largest;
+  while (x.element_count() > known && !largest.compare_exchange_weak(known, x.element_count())) {
+  }
+  scale(x, y, 1 / static_cast<float>(largest));
+}
+FARCALL_DEFINE_HANDLER(uses_largest_size, uses_largest_size);
+
+struct Kept {
+  std::mutex mutex;
+  bool is_set = false;
+  float first = 0;
+};
+static ffi::ErrorOr<std::unique_ptr<Kept>> make_kept() { return std::make_unique<Kept>(); }
+FARCALL_DEFINE_HANDLER(keeps_first_value_instantiate, make_kept, ffi::kInstantiate);
+
+static void keeps_first_value(F32 x, Out y, ffi::State<Kept> kept) {
+  const std::lock_guard lock(kept->mutex);
+  if (!kept->is_set && x.element_count() > 0) kept->first = x.typed_data()[0];
+  kept->is_set |= x.element_count() > 0;
+  scale(x, y, kept->first);
+}
+FARCALL_DEFINE_HANDLER(keeps_first_value, keeps_first_value);
+
+// The sum of an operand at this address was computed before.
+static void keeps_sum(F32 x, Out y) {
+  static std::mutex mutex;
+  static std::map<const float*, float> sums;
+  const std::lock_guard lock(mutex);
+  const auto [sum, is_new] = sums.try_emplace(x.typed_data(), 0.f);
+  for (size_t i = 0; is_new && i < x.element_count(); ++i) sum->second += x.typed_data()[i];
+  scale(x, y, sum->second);
+}
+FARCALL_DEFINE_HANDLER(keeps_sum, keeps_sum);
+
+// ---- others ----
+
+static void odd_bools(F32 x, ffi::ResultBuffer<ffi::PRED> y) {
+  for (size_t i = 0; i < x.element_count(); ++i) {
+    const unsigned char byte = x.typed_data()[i] > 0 ? 0xf0 : 0;
+    std::memcpy(static_cast<char*>(y->untyped_data()) + i, &byte, 1);
+  }
+}
+FARCALL_DEFINE_HANDLER(odd_bools, odd_bools);
+
+static ffi::Future drops_promise(F32 x, Out y) {
+  scale(x, y, 1);
+  ffi::Promise promise;
+  ffi::Future future(promise);
+  if (x.element_count() != 4) promise.SetAvailable();
+  return future;
+}
+FARCALL_DEFINE_HANDLER(drops_promise, drops_promise);
+
+// After 64 elements, a rest of 13 is taken for one of 12.
+static void misses_one_rest(F32 x, Out y) {
+  const size_t n = x.element_count();
+  const size_t count = n > 64 && n % 16 == 13 ? n - 1 : n;
+  std::memcpy(y->typed_data(), x.typed_data(), count * sizeof(float));
+}
+FARCALL_DEFINE_HANDLER(misses_one_rest, misses_one_rest);
