@@ -126,7 +126,8 @@ class Server {
   // In a process that a handler forks: what it writes must not reach the caller.
   void detach() {
     if (memory_ == nullptr) return;
-    mmap(memory_, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, memory_file_, 0);
+    [[maybe_unused]] void* const own =
+        mmap(memory_, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, memory_file_, 0);
   }
 
   void answer(Reader request) {
