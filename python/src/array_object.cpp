@@ -150,9 +150,8 @@ int is_true(PyObject* self) {
     const Array& array = array_of(self);
     values_for(array, Conversion::kBool);
     if (array.size() != 1) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("the truth value of {} is not defined; use .any() or .all()",
-                              array.type().to_string()));
+      invalid_argument(fmt::format("the truth value of {} is not defined; use .any() or .all()",
+                                   array.type().to_string()));
     }
     return PyObject_IsTrue(as_number(self).ptr());
   });

@@ -214,9 +214,8 @@ Array from_dlpack(nb::handle object, std::optional<bool> copy) {
     auto* managed =
         static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule.ptr(), kNewName));
     if (managed->major != kDLMajorVersion) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("from_dlpack: unsupported DLPack version {}.{}", managed->major,
-                              managed->minor));
+      invalid_argument(fmt::format("from_dlpack: unsupported DLPack version {}.{}", managed->major,
+                                   managed->minor));
     }
     return import_tensor(managed, capsule.ptr(), "used_dltensor_versioned", share);
   }

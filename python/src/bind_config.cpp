@@ -22,7 +22,7 @@ Flag flag_named(std::string_view name) {
   const auto& flags = all_flags();
   const auto found = std::ranges::find(flags, name, &FlagInfo::name);
   if (found != flags.end()) return found->flag;
-  throw Error(ErrorCode::kInvalidArgument, fmt::format("config: the core has no flag {}", name));
+  invalid_argument(fmt::format("config: the core has no flag {}", name));
 }
 
 // A warning may be turned into a Python exception; it then propagates through the core.

@@ -300,7 +300,7 @@ nb::object run_branches(lax::BranchFunction function, nb::handle index, nb::list
                         BodyCache& cache, nb::tuple arguments) {
   const std::string front(lax::name_of(function));
   if (nb::len(branches) == 0) {
-    throw Error(ErrorCode::kInvalidArgument, front + ": expected at least one branch");
+    invalid_argument(front + ": expected at least one branch");
   }
   for (size_t i = 0; i < nb::len(branches); ++i) {
     check_callable(nb::object(branches[i]), front + ": " + lax::branch_name(function, i));

@@ -239,10 +239,10 @@ BatchResults call_batch_rule(CustomFunction& custom, std::span<const Array> inpu
   std::vector<nb::object> batched;
   const TreeDef batched_tree = flatten_tree(pair[1], batched);
   if (!(batched_tree == result.tree)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} must say for each result whether it is batched; results have "
-                            "structure {}, the flags have {}",
-                            rule, text_of(result.tree), text_of(batched_tree)));
+    invalid_argument(
+        fmt::format("{} must say for each result whether it is batched; results have "
+                    "structure {}, the flags have {}",
+                    rule, text_of(result.tree), text_of(batched_tree)));
   }
   std::vector<std::optional<int64_t>> result_axes;
   for (const nb::object& flag : batched) {

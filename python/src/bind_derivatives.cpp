@@ -80,7 +80,7 @@ std::vector<nb::object> linear_leaves(const LinearInput& input, nb::handle given
   std::string text = fmt::format("{} should have structure {}, got {}", input.what,
                                  text_of(input.tree), text_of(found));
   if (errors == TangentErrors::kType) throw TypeError(std::move(text));
-  throw Error(ErrorCode::kInvalidArgument, std::move(text));
+  invalid_argument(std::move(text));
 }
 
 std::string leaf_name(const LinearInput& input, size_t leaf) {

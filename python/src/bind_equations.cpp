@@ -127,8 +127,7 @@ void add_walk(const ProgramPtr& program, size_t depth, nb::list& list) {
 const Variable& own_variable(const ProgramPtr& program, const Variable& variable,
                              const char* where) {
   if (variable.program.get() == program.get()) return variable;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: the variable belongs to another program", where));
+  invalid_argument(fmt::format("{}: the variable belongs to another program", where));
 }
 
 // The equations that use a variable; None stands for the program's outputs.
@@ -166,10 +165,10 @@ Atom replacement(Program& program, const ProgramPtr& original, const Variable& v
     const Array array = to_array(value, "substitute: the value");
     if (!array.is_concrete() || array.type().strengthened() != type.strengthened() ||
         type.rank() != 0) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("substitute: a variable of type {} cannot become {} of type {}; give "
-                              "another variable, or for a scalar a number of its dtype",
-                              type.to_string(), repr_of(value), array.type().to_string()));
+      invalid_argument(
+          fmt::format("substitute: a variable of type {} cannot become {} of type {}; give "
+                      "another variable, or for a scalar a number of its dtype",
+                      type.to_string(), repr_of(value), array.type().to_string()));
     }
     Literal literal{type, {}};
     std::memcpy(literal.bytes.data(), array.storage().data(), type.nbytes());

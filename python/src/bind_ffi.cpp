@@ -54,10 +54,10 @@ HandlerBundle to_bundle(const std::string& name, nb::handle fn) {
     const auto found = std::find_if(stages.begin(), stages.end(),
                                     [&](const auto& entry) { return stage == entry.first; });
     if (found == stages.end()) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: unknown stage \"{}\"; must be one of instantiate, prepare, "
-                              "initialize, execute and record",
-                              who, stage));
+      invalid_argument(
+          fmt::format("{}: unknown stage \"{}\"; must be one of instantiate, prepare, "
+                      "initialize, execute and record",
+                      who, stage));
     }
     if (!value.is_none()) *found->second = handler(value, fmt::format("{}: {}", who, stage));
   }
@@ -74,8 +74,7 @@ void register_target(nb::handle name_object, nb::handle fn, nb::handle platform_
   const auto traits = to_option<uint32_t>(traits_object, who + ": traits", "an integer");
   if (is_isolated) {
     if (api_version != 1 || parse_platform(platform) != std::vector<std::string>{"cpu"}) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  who + ": isolate=True is for handlers (api_version=1) on platform \"cpu\"");
+      invalid_argument(who + ": isolate=True is for handlers (api_version=1) on platform \"cpu\"");
     }
     IsolationOptions options;
     if (!timeout_object.is_none()) {

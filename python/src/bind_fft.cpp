@@ -22,9 +22,8 @@ struct Argument<numpy::fft::Norm> {
     if (object.is_none() || name == "backward") return Norm::kBackward;
     if (name == "ortho") return Norm::kOrtho;
     if (name == "forward") return Norm::kForward;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: {} must be 'backward', 'ortho' or 'forward', got {}",
-                            place.function, place.name, repr_of(object)));
+    invalid_argument(fmt::format("{}: {} must be 'backward', 'ortho' or 'forward', got {}",
+                                 place.function, place.name, repr_of(object)));
   }
 };
 

@@ -106,10 +106,10 @@ PaddingConfig to_padding(nb::handle config) {
   for (nb::handle item : nb::iter(config)) {
     const auto numbers = to_sizes(item, "pad: padding_config");
     if (numbers.size() != 3) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("pad: padding_config must have (low, high, interior) for each "
-                              "dimension, got {}",
-                              repr_of(config)));
+      invalid_argument(
+          fmt::format("pad: padding_config must have (low, high, interior) for each "
+                      "dimension, got {}",
+                      repr_of(config)));
     }
     result.push_back({numbers[0], numbers[1], numbers[2]});
   }
@@ -235,8 +235,7 @@ void bind_selection(nb::module_& module) {
       [](nb::handle x, nb::handle indices, nb::handle values, std::optional<int64_t> axis,
          bool inplace, nb::handle mode) {
         if (inplace) {
-          throw Error(
-              ErrorCode::kInvalidArgument,
+          invalid_argument(
               "put_along_axis: arrays are immutable; give inplace=False and use the result");
         }
         return wrap_object(numpy::put_along_axis(

@@ -108,10 +108,10 @@ std::optional<Window> to_window(nb::handle object) {
   const auto sizes = to_sizes(object, "dot_product_attention: argument local_window_size");
   if (sizes.size() == 1 && !PySequence_Check(object.ptr())) return Window(sizes[0], sizes[0]);
   if (sizes.size() == 2) return Window(sizes[0], sizes[1]);
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("dot_product_attention: local_window_size must be one or two whole "
-                          "numbers, got {}",
-                          repr_of(object)));
+  invalid_argument(
+      fmt::format("dot_product_attention: local_window_size must be one or two whole "
+                  "numbers, got {}",
+                  repr_of(object)));
 }
 
 nb::object attend(const Array& query, const Array& key, const Array& value,

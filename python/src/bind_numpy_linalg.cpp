@@ -120,8 +120,7 @@ void bind_numpy_systems(nb::module_& module) {
       module, "pinv",
       [](const Array& a, const OptionalArray& rtol, bool hermitian, const OptionalArray& rcond) {
         if (rtol && rcond) {
-          throw Error(ErrorCode::kInvalidArgument,
-                      "pinv: rtol and rcond are the same thing; give one");
+          invalid_argument("pinv: rtol and rcond are the same thing; give one");
         }
         return numpy::linalg::pinv(a, rtol ? rtol : rcond, hermitian);
       },

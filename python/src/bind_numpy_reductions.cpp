@@ -104,8 +104,7 @@ void bind_numpy_reductions(nb::module_& module) {
                                            const OptionalArray& where, const OptionalArray& mean,
                                            std::optional<double> correction) {
           if (correction && ddof != 0) {
-            throw Error(
-                ErrorCode::kInvalidArgument,
+            invalid_argument(
                 fmt::format("{}: ddof and correction are the same option; pass only one", name));
           }
           return function(a, axes, {{keepdims, dtype, where}, correction.value_or(ddof), mean});

@@ -25,9 +25,8 @@ struct Argument<scipy::linalg::Op> {
     const bool is_whole = PyIndex_Check(object.ptr());
     const int64_t number = is_whole ? Argument<int64_t>::from(object, place) : -1;
     if (number >= 0 && number <= 2) return static_cast<scipy::linalg::Op>(number);
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: {} must be 0, 1, 2, 'N', 'T' or 'C', got {}", place.function,
-                            place.name, repr_of(object)));
+    invalid_argument(fmt::format("{}: {} must be 0, 1, 2, 'N', 'T' or 'C', got {}", place.function,
+                                 place.name, repr_of(object)));
   }
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 ShapeDtype make(nb::handle shape, nb::handle dtype, bool weak_type) {
   if (dtype.is_none()) {
-    throw Error(ErrorCode::kInvalidArgument, "ShapeDtypeStruct: dtype must be given");
+    invalid_argument("ShapeDtypeStruct: dtype must be given");
   }
   if (PyUnicode_Check(dtype.ptr()) && PyUnicode_CompareWithASCIIString(dtype.ptr(), "token") == 0) {
     return ShapeDtype(DType::kToken, to_sizes(shape, "ShapeDtypeStruct: shape"));

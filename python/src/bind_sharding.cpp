@@ -131,7 +131,7 @@ nb::object from_shards(const std::vector<int64_t>& shape, const nb::tuple& shard
                        const nb::list& parts) {
   std::vector<Array> arrays;
   for (nb::handle part : parts) arrays.push_back(to_array(part, "arrays"));
-  if (arrays.empty()) throw Error(ErrorCode::kInvalidArgument, "array_from_shards: no shards");
+  if (arrays.empty()) invalid_argument("array_from_shards: no shards");
   const ShapeDtype type = arrays[0].type().with_shape(shape);
   return wrap_object(array_from_shards(type, to_sharding(sharding), arrays));
 }

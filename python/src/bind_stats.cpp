@@ -176,8 +176,7 @@ void bind_samples(nb::module_& module) {
       [](const Array& a, OptionalAxis axis, int64_t ddof, const std::string& nan_policy,
          bool keepdims) {
         if (nan_policy != "propagate" && nan_policy != "omit") {
-          throw Error(
-              ErrorCode::kInvalidArgument,
+          invalid_argument(
               fmt::format("sem: nan_policy must be 'propagate' or 'omit', got '{}'", nan_policy));
         }
         return stats::sem(a, axis, ddof, nan_policy == "omit", keepdims);

@@ -38,8 +38,8 @@ size_t index_of_word(nb::handle object, ArgumentPlace place,
     if (i > 0) all += i + 1 == words.size() ? " or " : ", ";
     all += fmt::format("'{}'", word);
   }
-  throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: {} must be {}, got {}", place.function,
-                                                       place.name, all, repr_of(object)));
+  invalid_argument(
+      fmt::format("{}: {} must be {}, got {}", place.function, place.name, all, repr_of(object)));
 }
 
 Array Argument<Array>::from(nb::handle object, ArgumentPlace place) {

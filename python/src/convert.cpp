@@ -149,8 +149,7 @@ Array to_array_of(DType dtype, nb::handle object, std::string_view what, bool ma
 namespace {
 
 [[noreturn]] void too_many_items(std::string_view what) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} may have up to {} items, got more", what, kMaxItems));
+  invalid_argument(fmt::format("{} may have up to {} items, got more", what, kMaxItems));
 }
 
 // Rejects iterables that report an excessive length before they are walked, with the same error.
@@ -247,10 +246,10 @@ std::map<int64_t, int64_t> to_aliases(nb::handle aliases, std::string_view what)
 ShapeDtype to_shape_dtype(nb::handle object, std::string_view what) {
   if (nb::isinstance<ShapeDtype>(object)) return nb::cast<ShapeDtype>(object).strengthened();
   if (!nb::hasattr(object, "shape") || !nb::hasattr(object, "dtype")) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} must have attributes shape and dtype, for instance "
-                            "farcall.ShapeDtypeStruct((2, 3), \"float32\"); got {} of type {}",
-                            what, repr_of(object), python_type_name(object)));
+    invalid_argument(
+        fmt::format("{} must have attributes shape and dtype, for instance "
+                    "farcall.ShapeDtypeStruct((2, 3), \"float32\"); got {} of type {}",
+                    what, repr_of(object), python_type_name(object)));
   }
   if (is_array(object.ptr())) return array_of(object.ptr()).type().strengthened();
   nb::object dtype = object.attr("dtype");
@@ -260,8 +259,7 @@ ShapeDtype to_shape_dtype(nb::handle object, std::string_view what) {
   }
   const auto found = try_to_dtype(dtype);
   if (!found) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} must have a dtype, got {}", what, repr_of(dtype)));
+    invalid_argument(fmt::format("{} must have a dtype, got {}", what, repr_of(dtype)));
   }
   const auto shape = to_sizes(object.attr("shape"), fmt::format("{}.shape", what));
   try {

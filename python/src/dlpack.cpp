@@ -34,8 +34,7 @@ template <class Managed>
 Managed* export_tensor(DLPackExport what) {
   const DTypeInfo& info = dtype_info(what.type.dtype());
   if (info.dlpack_code == kNoCode) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("DLPack has no type for {}", dtype_name(what.type.dtype())));
+    invalid_argument(fmt::format("DLPack has no type for {}", dtype_name(what.type.dtype())));
   }
   std::vector<int64_t> strides = strides_of(what.type.shape(), row_major(what.type.rank()));
   auto* exported = new Exported<Managed>{{}, std::move(what), std::move(strides)};
@@ -62,7 +61,7 @@ void destroy_unused(PyObject* capsule, const char* name) {
 }
 
 [[noreturn]] void refuse(std::string_view why) {
-  throw Error(ErrorCode::kInvalidArgument, fmt::format("from_dlpack: {}", why));
+  invalid_argument(fmt::format("from_dlpack: {}", why));
 }
 
 ShapeDtype type_of(const DLTensor& tensor) {
@@ -160,8 +159,7 @@ DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs, DLDevice ow
       nb::raise_python_error();
     }
   } else if (stream != Py_None) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "__dlpack__: the CPU has no streams; stream must be None");
+    invalid_argument("__dlpack__: the CPU has no streams; stream must be None");
   }
   if (device != Py_None) {
     std::pair<int, int> type_and_id;

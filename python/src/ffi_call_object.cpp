@@ -204,8 +204,7 @@ MajorToMinor to_layout(nb::handle layout, std::string_view what) {
   if (!nb::hasattr(layout, "major_to_minor")) return to_sizes(layout, what);
   if (nb::hasattr(layout, "tiling") && !layout.attr("tiling").is_none() &&
       nb::len(nb::object(layout.attr("tiling"))) > 0) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
+    invalid_argument(
         fmt::format("{}: tiled layouts are not supported; handlers receive dense buffers", what));
   }
   return to_sizes(layout.attr("major_to_minor"), what);

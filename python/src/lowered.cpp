@@ -107,10 +107,10 @@ std::string as_text(const Lowered& self, const std::optional<std::string>& diale
     const auto layout = mesh_layout(*self.call.program, self.call.input_shardings());
     return to_stablehlo(self.call.program, "cpu", layout ? &*layout : nullptr);
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("as_text: dialect must be \"farcall\", \"jaxpr\" (the same), "
-                          "\"stablehlo\" or None, got \"{}\"",
-                          *dialect));
+  invalid_argument(
+      fmt::format("as_text: dialect must be \"farcall\", \"jaxpr\" (the same), "
+                  "\"stablehlo\" or None, got \"{}\"",
+                  *dialect));
 }
 
 nb::object unflatten_types(const TreeDef& tree, std::span<const ShapeDtype> types) {

@@ -34,9 +34,9 @@ void check_not_masked(PyArrayObject* source) {
   const int is_masked = PyObject_IsInstance(reinterpret_cast<PyObject*>(source), masked.ptr());
   if (is_masked < 0) nb::raise_python_error();
   if (is_masked == 0) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              "a masked array of numpy would lose its mask; give x.filled(value), or x.data and "
-              "x.mask separately");
+  invalid_argument(
+      "a masked array of numpy would lose its mask; give x.filled(value), or x.data and "
+      "x.mask separately");
 }
 
 ShapeDtype type_of(PyArrayObject* source) {
@@ -213,8 +213,7 @@ Array array_from_numpy(PyObject* object, Intake intake) {
 nb::object as_requested(nb::object array, nb::handle dtype, nb::handle copy) {
   if (!dtype.is_none() && !dtype.equal(array.attr("dtype"))) {
     if (copy.ptr() == Py_False) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  "__array__: another dtype needs a copy, and copy=False was given");
+      invalid_argument("__array__: another dtype needs a copy, and copy=False was given");
     }
     return array.attr("astype")(dtype);
   }

@@ -32,7 +32,7 @@ Array weak_like(const Array& tangent, ShapeDtype type) {
 
 [[noreturn]] void raise_mismatch(std::string text, bool is_type_error) {
   if (is_type_error) throw TypeError(std::move(text));
-  throw Error(ErrorCode::kInvalidArgument, std::move(text));
+  invalid_argument(std::move(text));
 }
 
 }  // namespace

@@ -44,8 +44,8 @@ std::string to_name(nb::handle text, std::string_view what) {
   if (bytes) return {bytes, static_cast<size_t>(size)};
   if (!PyErr_ExceptionMatches(PyExc_UnicodeError)) nb::raise_python_error();
   PyErr_Clear();
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} must be text that UTF-8 can encode, got {}", what, repr_of(text)));
+  invalid_argument(
+      fmt::format("{} must be text that UTF-8 can encode, got {}", what, repr_of(text)));
 }
 
 nb::object from_text(std::string_view text) {

@@ -23,10 +23,10 @@ namespace {
 void check_hashable(const std::string& where, nb::handle value, const std::string& which) {
   if (PyObject_Hash(value.ptr()) != -1) return;
   PyErr_Clear();
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: static argument {} must be hashable, as the compiled program is "
-                          "kept by its value; got {} of type {}. Use a tuple instead of a list",
-                          where, which, repr_of(value), Py_TYPE(value.ptr())->tp_name));
+  invalid_argument(
+      fmt::format("{}: static argument {} must be hashable, as the compiled program is "
+                  "kept by its value; got {} of type {}. Use a tuple instead of a list",
+                  where, which, repr_of(value), Py_TYPE(value.ptr())->tp_name));
 }
 
 // Null if the leaf is not an array.

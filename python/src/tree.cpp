@@ -250,11 +250,10 @@ void flatten_up_to(const TreeDef& node, nb::handle tree, std::vector<nb::object>
   if (!node.has_root_of(flatten_one_level(tree, children))) {
     std::vector<nb::object> leaves;
     const TreeDef given = flatten_tree(tree, leaves);
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("expected a pytree of structure {}, got {}", node.to_string(),
-                            given.is_leaf()
-                                ? fmt::format("a value of type {}", Py_TYPE(tree.ptr())->tp_name)
-                                : "one of structure " + given.to_string()));
+    invalid_argument(fmt::format(
+        "expected a pytree of structure {}, got {}", node.to_string(),
+        given.is_leaf() ? fmt::format("a value of type {}", Py_TYPE(tree.ptr())->tp_name)
+                        : "one of structure " + given.to_string()));
   }
   for (size_t i = 0; i < children.size(); ++i) {
     flatten_up_to(node.children()[i], children[i], parts);
@@ -273,8 +272,8 @@ TreeDef flatten_one_level(nb::handle tree, std::vector<nb::object>& children) {
 
 nb::object unflatten(const TreeDef& tree, std::span<const nb::object> leaves) {
   if (leaves.size() != tree.num_leaves()) {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("{} has {} leaves, got {}", text_of(tree),
-                                                         tree.num_leaves(), leaves.size()));
+    invalid_argument(
+        fmt::format("{} has {} leaves, got {}", text_of(tree), tree.num_leaves(), leaves.size()));
   }
   return build(tree, leaves);
 }
@@ -306,8 +305,7 @@ void bind_tree(nb::module_& module) {
              std::vector<nb::object> all;
              for_each_item(leaves, [&](nb::object leaf) {
                if (all.size() == self.num_leaves()) {
-                 throw Error(
-                     ErrorCode::kInvalidArgument,
+                 invalid_argument(
                      fmt::format("{} has {} leaves, got more", text_of(self), self.num_leaves()));
                }
                all.push_back(std::move(leaf));
@@ -348,8 +346,7 @@ void bind_tree(nb::module_& module) {
       "register_pytree_node",
       [](nb::type_object type, nb::callable flatten, nb::callable unflatten) {
         if (registry().contains(type)) {
-          throw Error(ErrorCode::kInvalidArgument,
-                      fmt::format("{} is registered as a pytree already", repr_of(type)));
+          invalid_argument(fmt::format("{} is registered as a pytree already", repr_of(type)));
         }
         registry()[type] = nb::make_tuple(flatten, unflatten);
       },

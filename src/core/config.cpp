@@ -50,9 +50,8 @@ void check(Flag flag, unsigned value) {
   size_t count = 0;
   for (const std::string_view name : info.values) count += !name.empty();
   if (value < count) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("config: flag {} takes a value from 0 to {}, got {}", info.name,
-                          count - 1, value));
+  invalid_argument(fmt::format("config: flag {} takes a value from 0 to {}, got {}", info.name,
+                               count - 1, value));
 }
 
 // Whether an environment variable switches the flag on, as FARCALL_DEBUG_NANS=1 does.

@@ -20,8 +20,7 @@ using detail::store;
 using detail::visit_dtype;
 
 [[noreturn]] void not_a_value(DType dtype, std::string_view text) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("\"{}\" is not a value of {}.", text, dtype_name(dtype)));
+  invalid_argument(fmt::format("\"{}\" is not a value of {}.", text, dtype_name(dtype)));
 }
 
 // ---- text

@@ -15,8 +15,8 @@ size_t cache_limit() { return limit.load(std::memory_order_relaxed); }
 
 void set_cache_limit(size_t chosen) {
   if (chosen == 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "cache_limit must be 1 or more, got 0. To forget programs call clear_caches()");
+    invalid_argument(
+        "cache_limit must be 1 or more, got 0. To forget programs call clear_caches()");
   }
   limit.store(chosen, std::memory_order_relaxed);
 }

@@ -104,30 +104,26 @@ ShapeDtype::ShapeDtype(DType dtype, std::span<const int64_t> shape, bool weak_ty
     }
   }
   if (dtype_info(dtype).kind == DTypeKind::kInvalid) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("shape {}: {} is not the number of a dtype", shape_to_string(shape),
-                            static_cast<int>(dtype)));
+    invalid_argument(fmt::format("shape {}: {} is not the number of a dtype",
+                                 shape_to_string(shape), static_cast<int>(dtype)));
   }
   if (dtype == DType::kToken && !shape.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("a token has shape [], got {}", shape_to_string(shape)));
+    invalid_argument(fmt::format("a token has shape [], got {}", shape_to_string(shape)));
   }
   if (shape.size() > kMaxRank) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("shape {} has rank {}; at most {} is allowed", shape_to_string(shape),
-                            shape.size(), kMaxRank));
+    invalid_argument(fmt::format("shape {} has rank {}; at most {} is allowed",
+                                 shape_to_string(shape), shape.size(), kMaxRank));
   }
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     if (shape[axis] < 0) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("shape {}: dimension {} is negative", shape_to_string(shape), axis));
+      invalid_argument(
+          fmt::format("shape {}: dimension {} is negative", shape_to_string(shape), axis));
     }
   }
   const int64_t size = count_elements(dtype, shape);
   if (size < 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("shape {} of {} has 2^63 bytes or more", shape_to_string(shape),
-                            dtype_name(dtype)));
+    invalid_argument(fmt::format("shape {} of {} has 2^63 bytes or more", shape_to_string(shape),
+                                 dtype_name(dtype)));
   }
   std::unique_lock lock(interner.mutex);
   if (const Record* found = interner.find(hash, dtype, shape, weak_type)) {

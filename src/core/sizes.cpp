@@ -7,8 +7,7 @@
 namespace farcall::detail {
 
 void size_overflow(int64_t a, char operation, int64_t b) {
-  throw Error(
-      ErrorCode::kInvalidArgument,
+  invalid_argument(
       fmt::format("a size is too large: {} {} {} does not fit into 64 bits", a, operation, b));
 }
 

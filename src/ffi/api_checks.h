@@ -15,14 +15,14 @@ namespace farcall::runtime {
 template <class Args>
 void check_args(std::string_view function, const Args* args, size_t needed) {
   if (args == nullptr) {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: the arguments are null", function));
+    invalid_argument(fmt::format("{}: the arguments are null", function));
   }
   const size_t got = args->struct_size;
   if (got >= needed) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: the argument struct must have at least {} bytes, got {}. The "
-                          "handler was not built with a header of this interface.",
-                          function, needed, got));
+  invalid_argument(
+      fmt::format("{}: the argument struct must have at least {} bytes, got {}. The "
+                  "handler was not built with a header of this interface.",
+                  function, needed, got));
 }
 
 // Checks that the arguments reach up to and including `last_field`.

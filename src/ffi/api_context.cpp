@@ -70,8 +70,7 @@ FARCALL_FFI_Error* device_memory_allocate(FARCALL_FFI_DeviceMemory_Allocate_Args
     FARCALL_CHECK_ARGS("DeviceMemory_Allocate", FARCALL_FFI_DeviceMemory_Allocate_Args, data);
     check_host_memory(args->ctx);
     if (args->alignment != 0 && !std::has_single_bit(args->alignment)) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("alignment must be a power of two, got {}", args->alignment));
+      invalid_argument(fmt::format("alignment must be a power of two, got {}", args->alignment));
     }
     args->data = args->ctx->scratch.allocate(args->size, args->alignment);
     if (args->data == nullptr) {
@@ -86,8 +85,8 @@ FARCALL_FFI_Error* device_memory_free(FARCALL_FFI_DeviceMemory_Free_Args* args) 
     FARCALL_CHECK_ARGS("DeviceMemory_Free", FARCALL_FFI_DeviceMemory_Free_Args, data);
     check_host_memory(args->ctx);
     if (args->data == nullptr || args->ctx->scratch.free(args->data)) return;
-    throw Error(ErrorCode::kInvalidArgument,
-                "the memory to free was not allocated by this call, or has been freed already");
+    invalid_argument(
+        "the memory to free was not allocated by this call, or has been freed already");
   });
 }
 
@@ -95,7 +94,7 @@ FARCALL_FFI_Error* thread_pool_schedule(FARCALL_FFI_ThreadPool_Schedule_Args* ar
   return guard([&] {
     FARCALL_CHECK_ARGS("ThreadPool_Schedule", FARCALL_FFI_ThreadPool_Schedule_Args, data);
     check_offer(args->ctx, Offer::kThreadPool);
-    if (args->task == nullptr) throw Error(ErrorCode::kInvalidArgument, "the task is null");
+    if (args->task == nullptr) invalid_argument("the task is null");
     pool_of(args->ctx).schedule(args->task, args->data);
   });
 }
@@ -106,8 +105,7 @@ FARCALL_FFI_Error* thread_pool_num_threads(FARCALL_FFI_ThreadPool_NumThreads_Arg
                        num_threads);
     check_offer(args->ctx, Offer::kThreadPool);
     if (args->num_threads == nullptr) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  "ThreadPool_NumThreads: the output pointer num_threads is null");
+      invalid_argument("ThreadPool_NumThreads: the output pointer num_threads is null");
     }
     *args->num_threads = pool_of(args->ctx).num_threads();
   });

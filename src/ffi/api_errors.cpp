@@ -48,7 +48,7 @@ FARCALL_FFI_Error* future_set_available(FARCALL_FFI_Future_SetAvailable_Args* ar
   return guard([&] {
     FARCALL_CHECK_ARGS("Future_SetAvailable", FARCALL_FFI_Future_SetAvailable_Args, future);
     if (args->future == nullptr) {
-      throw Error(ErrorCode::kInvalidArgument, "Future_SetAvailable: the future is null");
+      invalid_argument("Future_SetAvailable: the future is null");
     }
     args->future->complete(nullptr);
   });
@@ -59,7 +59,7 @@ FARCALL_FFI_Error* future_set_error(FARCALL_FFI_Future_SetError_Args* args) {
     FARCALL_CHECK_ARGS("Future_SetError", FARCALL_FFI_Future_SetError_Args, error);
     ErrorPointer error(args->error);
     if (args->future == nullptr) {
-      throw Error(ErrorCode::kInvalidArgument, "Future_SetError: the future is null");
+      invalid_argument("Future_SetError: the future is null");
     }
     if (error == nullptr) {
       error.reset(make_error(ErrorCode::kUnknown, "the future failed without an error"));

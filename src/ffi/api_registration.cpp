@@ -11,8 +11,7 @@ namespace {
 
 std::string_view as_text(FARCALL_FFI_ByteSpan span) {
   if (span.ptr == nullptr && span.len > 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("registry: a name of {} bytes is null", span.len));
+    invalid_argument(fmt::format("registry: a name of {} bytes is null", span.len));
   }
   return {span.ptr, span.len};
 }

@@ -20,9 +20,8 @@ StateSlot& slot_of(FARCALL_FFI_ExecutionContext* ctx, Stage stage) {
     default:
       break;
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("the {} stage has no state; instantiate, prepare and initialize do",
-                          stage_name(stage)));
+  invalid_argument(fmt::format("the {} stage has no state; instantiate, prepare and initialize do",
+                               stage_name(stage)));
 }
 
 int64_t checked_id(const FARCALL_FFI_TypeId* type_id) {
@@ -36,7 +35,7 @@ int64_t checked_id(const FARCALL_FFI_TypeId* type_id) {
 void set(FARCALL_FFI_ExecutionContext* ctx, Stage stage, const FARCALL_FFI_TypeId* type_id,
          void* state, Deleter deleter) {
   if (ctx == nullptr) {
-    throw Error(ErrorCode::kInvalidArgument, "State_Set needs the context of a call");
+    invalid_argument("State_Set needs the context of a call");
   }
   const int64_t id = checked_id(type_id);
   StateSlot& slot = slot_of(ctx, stage);
@@ -60,7 +59,7 @@ void set(FARCALL_FFI_ExecutionContext* ctx, Stage stage, const FARCALL_FFI_TypeI
 
 void* get(FARCALL_FFI_ExecutionContext* ctx, Stage stage, const FARCALL_FFI_TypeId* type_id) {
   if (ctx == nullptr) {
-    throw Error(ErrorCode::kInvalidArgument, "State_Get needs the context of a call");
+    invalid_argument("State_Get needs the context of a call");
   }
   const StateSlot& slot = slot_of(ctx, stage);
   check_offer(ctx, stage == Stage::kInstantiate ? Offer::kInstantiateState
@@ -72,17 +71,15 @@ void* get(FARCALL_FFI_ExecutionContext* ctx, Stage stage, const FARCALL_FFI_Type
   }
   const int64_t wanted = checked_id(type_id);
   if (slot.type_id() != wanted) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("the state of the {} stage has the type {}, not {}", stage_name(stage),
-                            type_text(slot.type_id()), type_text(wanted)));
+    invalid_argument(fmt::format("the state of the {} stage has the type {}, not {}",
+                                 stage_name(stage), type_text(slot.type_id()), type_text(wanted)));
   }
   return slot.object();
 }
 
 Stage checked_stage(FARCALL_FFI_ExecutionStage stage) {
   if (stage >= 0 && static_cast<int>(stage) < kNumStages) return static_cast<Stage>(stage);
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("unknown stage {}", static_cast<int>(stage)));
+  invalid_argument(fmt::format("unknown stage {}", static_cast<int>(stage)));
 }
 
 Deleter registered_deleter(const FARCALL_FFI_TypeId* type_id) {

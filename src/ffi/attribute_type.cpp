@@ -241,9 +241,8 @@ Attribute convert_attribute(const Attribute& value, const AttributeType& type,
   Converter converter(/*converts=*/true);
   if (auto converted = converter.run(value, type, name)) return *std::move(converted);
   const Misfit& misfit = converter.misfit();
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} declares attribute {} as {}{}", declared, misfit.path,
-                          misfit.type->to_string(), misfit.why));
+  invalid_argument(fmt::format("{} declares attribute {} as {}{}", declared, misfit.path,
+                               misfit.type->to_string(), misfit.why));
 }
 
 }  // namespace farcall

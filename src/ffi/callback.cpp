@@ -75,8 +75,7 @@ void Buffer::check_access(size_t width) const {
                     type_.to_string(), device_->platform));
   }
   if (width == byte_width(dtype())) return;
-  throw Error(
-      ErrorCode::kInvalidArgument,
+  invalid_argument(
       fmt::format("Buffer::values: the elements of {} have {} bytes, the C++ type asked for "
                   "has {}",
                   type_.to_string(), byte_width(dtype()), width));

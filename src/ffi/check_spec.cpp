@@ -10,8 +10,7 @@ namespace farcall::runtime {
 namespace {
 
 [[noreturn]] void invalid(const ForeignCallSpec& spec, std::string_view what) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("ffi_call(\"{}\"): {}", spec.target->name(), what));
+  invalid_argument(fmt::format("ffi_call(\"{}\"): {}", spec.target->name(), what));
 }
 
 void check_types(const ForeignCallSpec& spec, const std::vector<ShapeDtype>& types,
@@ -82,7 +81,7 @@ bool has_stage_of_version_0_0(const Target& target) {
 
 void check_spec(const ForeignCallSpec& spec) {
   if (spec.target == nullptr) {
-    throw Error(ErrorCode::kInvalidArgument, "ffi_call: the target is null");
+    invalid_argument("ffi_call: the target is null");
   }
   const int version = spec.custom_call_api_version;
   if (version < 0 || version > 4) {

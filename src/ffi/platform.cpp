@@ -16,10 +16,10 @@ std::vector<std::string> parse_platform(std::string_view platform) {
   for (const char* known : {"cpu", "cuda", "rocm", "tpu", "oneapi", "metal"}) {
     if (name == known) return {name};
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("registry: unknown platform \"{}\". Known ones: cpu (or host), cuda, "
-                          "rocm, gpu (cuda and rocm), tpu, oneapi, metal.",
-                          platform));
+  invalid_argument(
+      fmt::format("registry: unknown platform \"{}\". Known ones: cpu (or host), cuda, "
+                  "rocm, gpu (cuda and rocm), tpu, oneapi, metal.",
+                  platform));
 }
 
 }  // namespace farcall

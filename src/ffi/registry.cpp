@@ -42,7 +42,7 @@ Registry& registry() {
 
 void check_name(std::string_view name) {
   if (name.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, "registry: the name of a target is empty.");
+    invalid_argument("registry: the name of a target is empty.");
   }
 }
 
@@ -140,18 +140,14 @@ void register_ffi_target(std::string_view name, const HandlerBundle& bundle,
                          std::string_view platform, int api_version,
                          FARCALL_FFI_Handler_Traits traits) {
   if (api_version != 0 && api_version != 1) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
+    invalid_argument(
         fmt::format("registry: \"{}\": api_version must be 0 (untyped) or 1 (typed), got {}.", name,
                     api_version));
   }
   if (api_version == 0) {
     if (bundle.instantiate || bundle.prepare || bundle.initialize || bundle.record) {
-      throw Error(
-          ErrorCode::kInvalidArgument,
-          fmt::format(
-              "registry: \"{}\": an untyped target (api_version 0) has only the execute stage.",
-              name));
+      invalid_argument(fmt::format(
+          "registry: \"{}\": an untyped target (api_version 0) has only the execute stage.", name));
     }
     return register_legacy_target(name, reinterpret_cast<void*>(bundle.execute), platform, traits);
   }
@@ -196,10 +192,10 @@ std::shared_ptr<const Target> make_target(std::string_view name, const HandlerBu
 std::shared_ptr<const Target> find_target(std::string_view name, std::string_view platform,
                                           int custom_call_api_version) {
   if (custom_call_api_version < 0 || custom_call_api_version > 4) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("ffi_call(\"{}\"): custom_call_api_version must be 0 to 3 for untyped "
-                            "targets and 4 for typed ones, got {}.",
-                            name, custom_call_api_version));
+    invalid_argument(
+        fmt::format("ffi_call(\"{}\"): custom_call_api_version must be 0 to 3 for untyped "
+                    "targets and 4 for typed ones, got {}.",
+                    name, custom_call_api_version));
   }
   const bool untyped = custom_call_api_version < 4;
   const auto platforms = parse_platform(platform);

@@ -50,8 +50,8 @@ std::string stages_text(unsigned stages) {
 void check_offer(const FARCALL_FFI_ExecutionContext* ctx, Offer offer) {
   const Row& row = kRows[static_cast<size_t>(offer)];
   if (ctx == nullptr) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} needs the context of a call, but the context is null", row.name));
+    invalid_argument(
+        fmt::format("{} needs the context of a call, but the context is null", row.name));
   }
   if (row.stages & bit(ctx->stage)) return;
   throw Error(ErrorCode::kFailedPrecondition,

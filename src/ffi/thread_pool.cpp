@@ -57,8 +57,8 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int num_threads) : num_threads_(num_threads) {
   if (num_threads < 1) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("thread pool: num_threads must be at least 1, got {}", num_threads));
+    invalid_argument(
+        fmt::format("thread pool: num_threads must be at least 1, got {}", num_threads));
   }
   ThreadBudget::instance().add(num_threads);
   state_ = std::make_unique<State>(num_threads);

@@ -65,8 +65,7 @@ Deleter deleter_of(const void* type_info) {
 
 void register_type(std::string_view name, FARCALL_FFI_TypeId* type_id, Deleter deleter) {
   if (type_id == nullptr) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("registry: type \"{}\" needs a type_id, got null", name));
+    invalid_argument(fmt::format("registry: type \"{}\" needs a type_id, got null", name));
   }
   Types& all = types();
   const std::unique_lock lock(all.mutex);

@@ -51,10 +51,10 @@ size_t workspace_bytes(std::string_view target_name, std::span<const ShapeDtype>
   if (!rule) return 0;
   const int64_t bytes = (*rule)(arguments, results, attributes);
   if (bytes >= 0 && bytes < kTooManyBytes) return static_cast<size_t>(bytes);
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("the workspace rule of target \"{}\": expected a number of bytes from 0 "
-                          "to 2^48, got {}",
-                          target_name, bytes));
+  invalid_argument(
+      fmt::format("the workspace rule of target \"{}\": expected a number of bytes from 0 "
+                  "to 2^48, got {}",
+                  target_name, bytes));
 }
 
 }  // namespace farcall

@@ -8,8 +8,6 @@
 #include <farcall/core/error.h>
 #include <farcall/ops/lax.h>
 
-#include "ops/internal/type_rules.h"
-
 namespace farcall::linalg {
 namespace {
 
@@ -33,12 +31,12 @@ Array with_dimension(const Array& x, int64_t axis) {
 
 void check_matrices(std::string_view function, const Array& x) {
   if (x.rank() < 2) {
-    type_error(
+    invalid_argument(
         fmt::format("{}: takes matrices, which may be stacked along leading dimensions; got {}",
                     function, x.type().to_string()));
   }
   if (!is_lapack_dtype(x.dtype())) {
-    type_error(fmt::format(
+    invalid_argument(fmt::format(
         "{}: takes float32, float64, complex64 or complex128; got {}. Convert it with astype",
         function, x.type().to_string()));
   }
@@ -47,7 +45,8 @@ void check_matrices(std::string_view function, const Array& x) {
 void check_square(std::string_view function, const Array& x) {
   check_matrices(function, x);
   if (rows(x) != columns(x)) {
-    type_error(fmt::format("{}: takes square matrices, got {}", function, x.type().to_string()));
+    invalid_argument(
+        fmt::format("{}: takes square matrices, got {}", function, x.type().to_string()));
   }
 }
 
@@ -55,7 +54,7 @@ void check_alike(std::string_view function, const Array& a, const Array& b) {
   const bool alike = a.dtype() == b.dtype() && a.rank() == b.rank() &&
                      std::equal(a.shape().begin(), a.shape().end() - 2, b.shape().begin());
   if (!alike) {
-    type_error(
+    invalid_argument(
         fmt::format("{}: operands must have one dtype and the same leading dimensions; got {}, {}",
                     function, a.type().to_string(), b.type().to_string()));
   }
@@ -63,8 +62,8 @@ void check_alike(std::string_view function, const Array& a, const Array& b) {
 
 void check_sizes(std::string_view function, const Array& a, const Array& b, int64_t size) {
   if (rows(a) != size) {
-    type_error(fmt::format("{}: right-hand sides {} do not fit matrices {}", function,
-                           b.type().to_string(), a.type().to_string()));
+    invalid_argument(fmt::format("{}: right-hand sides {} do not fit matrices {}", function,
+                                 b.type().to_string(), a.type().to_string()));
   }
 }
 
@@ -78,7 +77,7 @@ Array last_part(std::string_view function, const Array& x, const Subset& part) {
   if (!part) return x;
   const auto [first, end] = *part;
   if (first < 0 || end < first || end > columns(x)) {
-    type_error(
+    invalid_argument(
         fmt::format("{}: subset_by_index ({}, {}) must be (first, end) in 0 <= first <= "
                     "end <= {}",
                     function, first, end, columns(x)));

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/error.h>
 #include <farcall/linalg/linalg.h>
 #include <farcall/ops/lax.h>
 #include <farcall/trace/differentiate.h>
@@ -12,7 +13,6 @@
 #include "linalg/lu_call.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
-#include "ops/internal/type_rules.h"
 
 namespace farcall::linalg {
 namespace {
@@ -137,16 +137,16 @@ Array lu_solve(const Array& lu, const Array& pivots, const Array& b, bool transp
 Array solve(const Array& a, const Array& b) {
   check_square("solve", a);
   if (b.rank() == 0) {
-    type_error(fmt::format("solve: right-hand sides must be a vector or matrices, got {}",
-                           b.type().to_string()));
+    invalid_argument(fmt::format("solve: right-hand sides must be a vector or matrices, got {}",
+                                 b.type().to_string()));
   }
   if (b.rank() == 1) {
     return numpy::squeeze(solve(a, as_column(b)), std::vector<int64_t>{-1});
   }
   check_sizes("solve", a, b, rows(b));
   if (a.dtype() != b.dtype()) {
-    type_error(fmt::format("solve: operands must have one dtype; got {}, {}", a.type().to_string(),
-                           b.type().to_string()));
+    invalid_argument(fmt::format("solve: operands must have one dtype; got {}, {}",
+                                 a.type().to_string(), b.type().to_string()));
   }
   const std::span<const int64_t> of_a = a.shape().first(a.rank() - 2);
   const std::span<const int64_t> of_b = b.shape().first(b.rank() - 2);

@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/error.h>
 #include <farcall/linalg/linalg.h>
 
 #include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
-#include "ops/internal/type_rules.h"
 
 namespace farcall::linalg {
 namespace {
@@ -78,7 +78,7 @@ namespace {
 std::vector<ShapeDtype> permutation_shape(std::span<const ShapeDtype> operands,
                                           const Attributes& attributes) {
   const Attribute* size = attributes.find("permutation_size");
-  if (!size) type_error("farcall_lu_pivots_to_permutation: needs permutation_size, an int32");
+  if (!size) invalid_argument("farcall_lu_pivots_to_permutation: needs permutation_size, an int32");
   return {{DType::kInt32, with_last(operands[0], 1, {size->as<int32_t>()})}};
 }
 
@@ -104,11 +104,11 @@ const RegisterTarget kExchange("farcall_laswp", farcall_laswp,
 
 Array lu_pivots_to_permutation(const Array& pivots, int64_t permutation_size) {
   if (pivots.rank() == 0 || pivots.dtype() != DType::kInt32) {
-    type_error(fmt::format("lu_pivots_to_permutation: pivots must be a list of int32, got {}",
-                           pivots.type().to_string()));
+    invalid_argument(fmt::format("lu_pivots_to_permutation: pivots must be a list of int32, got {}",
+                                 pivots.type().to_string()));
   }
   if (permutation_size < pivots.shape().back() || permutation_size > INT32_MAX) {
-    type_error(fmt::format(
+    invalid_argument(fmt::format(
         "lu_pivots_to_permutation: permutation_size must be at least the number of pivots, {}; "
         "got {}",
         pivots.shape().back(), permutation_size));

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/error.h>
 #include <farcall/linalg/linalg.h>
 #include <farcall/ops/lax.h>
 #include <farcall/trace/custom.h>
@@ -12,7 +13,6 @@
 #include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
-#include "ops/internal/type_rules.h"
 
 namespace farcall::linalg {
 namespace {

@@ -251,9 +251,8 @@ bool Job::is_done(std::string_view what, Awaited& awaited) {
     if (!is_there || i >= awaited.sizes.size()) continue;
     MPI_Get_count(&status, MPI_BYTE, &nbytes);
     if (nbytes == awaited.sizes[i]) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: process {} has sent {} bytes, and process {} expects {}", what,
-                            awaited.processes[i], nbytes, index_, awaited.sizes[i]));
+    invalid_argument(fmt::format("{}: process {} has sent {} bytes, and process {} expects {}",
+                                 what, awaited.processes[i], nbytes, index_, awaited.sizes[i]));
   }
   return are_all;
 }

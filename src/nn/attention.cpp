@@ -18,7 +18,7 @@ namespace farcall::nn {
 namespace {
 
 [[noreturn]] void refuse_attention(std::string text) {
-  throw Error(ErrorCode::kInvalidArgument, "dot_product_attention: " + std::move(text));
+  invalid_argument("dot_product_attention: " + std::move(text));
 }
 
 // Adds leading dimensions of size one up to rank 4.

@@ -35,7 +35,7 @@ struct Call {
 };
 
 [[noreturn]] void refuse_call(const Call& call, const std::string& why) {
-  throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: {}", call.function, why));
+  invalid_argument(fmt::format("{}: {}", call.function, why));
 }
 
 // Truncates or zero-pads x to this size along the axis.
@@ -147,8 +147,7 @@ Norm opposite(Norm norm) {
 // 0, 1, …, size - 1.
 Array places(int64_t n, int64_t size, std::string_view function) {
   if (n < 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: n must not be negative, got {}", function, n));
+    invalid_argument(fmt::format("{}: n must not be negative, got {}", function, n));
   }
   const bool is_long = n > std::numeric_limits<int32_t>::max();
   return lax::iota(is_long ? DType::kInt64 : DType::kInt32, {size}, 0);

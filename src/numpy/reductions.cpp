@@ -49,8 +49,7 @@ Array extreme(const Extreme& which, const Array& x, const Axes& axes,
               const ExtremeOptions& options) {
   if (!options.initial) {
     if (options.where) {
-      throw Error(
-          ErrorCode::kInvalidArgument,
+      invalid_argument(
           fmt::format("{}: where requires initial, the result for no elements", which.name));
     }
     return which.reduce(x, axes, options.keepdims);

@@ -53,10 +53,8 @@ bool asks_for_direct_calls() {
   const char* value = std::getenv("FARCALL_PJRT_FOREIGN_CALLS");
   const std::string_view text = value ? value : "relay";
   if (text != "relay" && text != "direct") {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("FARCALL_PJRT_FOREIGN_CALLS must be \"relay\" or \"direct\", got \"{}\"",
-                    text));
+    invalid_argument(fmt::format(
+        "FARCALL_PJRT_FOREIGN_CALLS must be \"relay\" or \"direct\", got \"{}\"", text));
   }
   return text == "direct";
 }

@@ -64,8 +64,7 @@ void ClientOptions::add_from_environment() {
     rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
     const size_t equals = entry.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("FARCALL_PJRT_OPTIONS: expected name=value, got \"{}\"", entry));
+      invalid_argument(fmt::format("FARCALL_PJRT_OPTIONS: expected name=value, got \"{}\"", entry));
     }
     const std::string_view name = entry.substr(0, equals), value = entry.substr(equals + 1);
     if (value == "true" || value == "false") {
@@ -85,9 +84,8 @@ void ClientOptions::add_place_in_job() {
   const Processes& job =
       processes_for(fmt::format("FARCALL_PJRT_OPTIONS: num_nodes={}", nodes->int64_value));
   if (nodes->int64_value != job.count()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("FARCALL_PJRT_OPTIONS: num_nodes={}, but the job has {} processes",
-                            nodes->int64_value, job.count()));
+    invalid_argument(fmt::format("FARCALL_PJRT_OPTIONS: num_nodes={}, but the job has {} processes",
+                                 nodes->int64_value, job.count()));
   }
   if (!find("node_id")) add("node_id", int64_t{job.index()});
 }

@@ -29,9 +29,9 @@ struct CpuDevices {
     char* end = nullptr;
     const long number = std::strtol(given, &end, 10);
     if (*end || number < 1 || number > kMaxCpuDevices) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("FARCALL_NUM_CPU_DEVICES: expected a number from 1 to {}, got \"{}\"",
-                              kMaxCpuDevices, given));
+      invalid_argument(
+          fmt::format("FARCALL_NUM_CPU_DEVICES: expected a number from 1 to {}, got \"{}\"",
+                      kMaxCpuDevices, given));
     }
     return wanted = static_cast<int>(number);
   }
@@ -47,9 +47,8 @@ int num_cpu_devices() {
 
 void set_num_cpu_devices(int count) {
   if (count < 1 || count > kMaxCpuDevices) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("num_cpu_devices: expected a number from 1 to {}, got {}",
-                            kMaxCpuDevices, count));
+    invalid_argument(fmt::format("num_cpu_devices: expected a number from 1 to {}, got {}",
+                                 kMaxCpuDevices, count));
   }
   CpuDevices& devices = CpuDevices::instance();
   const std::lock_guard lock(devices.mutex);

@@ -21,7 +21,7 @@ const Value& find_field(std::span<const NamedValue> fields, std::string_view nam
   for (const NamedValue& field : fields) {
     if (field.name == name) return field.value;
   }
-  throw Error(ErrorCode::kInvalidArgument, fmt::format("parameter \"{}\" is missing", name));
+  invalid_argument(fmt::format("parameter \"{}\" is missing", name));
 }
 
 }  // namespace detail

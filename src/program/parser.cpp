@@ -243,8 +243,7 @@ class Parser {
   static void check_names(std::span<const NamedValue> given, std::span<const NamedValue> known) {
     for (const NamedValue& field : given) {
       if (std::ranges::find(known, field.name, &NamedValue::name) != known.end()) continue;
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("there is no parameter \"{}\"", field.name));
+      invalid_argument(fmt::format("there is no parameter \"{}\"", field.name));
     }
   }
 

@@ -180,11 +180,11 @@ void check_folder(const std::string& path) {
   std::error_code ignored;
   const bool is_folder = std::filesystem::is_directory(path, ignored);
   if (access(folder.c_str(), W_OK) == 0 && !is_folder) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              is_folder ? fmt::format("profile: {} is a folder; give the path of a file", path)
-                        : fmt::format("profile: cannot write to {}: there is no folder {} that "
-                                      "this process may write to",
-                                      path, folder.string()));
+  invalid_argument(is_folder
+                       ? fmt::format("profile: {} is a folder; give the path of a file", path)
+                       : fmt::format("profile: cannot write to {}: there is no folder {} that "
+                                     "this process may write to",
+                                     path, folder.string()));
 }
 
 }  // namespace

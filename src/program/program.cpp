@@ -128,8 +128,7 @@ EqualityClass& class_of(const Program& program) {
 
 void check_depth(const Program& program) {
   if (nesting_of(program).depth <= kMaxProgramDepth) return;
-  throw Error(
-      ErrorCode::kInvalidArgument,
+  invalid_argument(
       fmt::format("programs are nested more than {} deep: a function that is jitted, looped "
                   "over or given rules calls another one, and so on. Call some of them "
                   "without jit, or use a loop",

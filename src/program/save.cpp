@@ -52,7 +52,7 @@ uint64_t checksum(std::string_view bytes) {
 size_t rounded(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
 [[noreturn]] void invalid(std::string_view what) {
-  throw Error(ErrorCode::kInvalidArgument, fmt::format("saved program: {}", what));
+  invalid_argument(fmt::format("saved program: {}", what));
 }
 
 // ---- writing ----
@@ -121,7 +121,7 @@ Attributes to_attributes(const SavedTarget& target) {
 std::string string_in(const Attributes& attributes, std::string_view name) {
   const Attribute* found = attributes.find(name);
   if (!found) {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("a target has no {}", name));
+    invalid_argument(fmt::format("a target has no {}", name));
   }
   return found->as_string();
 }
@@ -133,9 +133,8 @@ SavedTarget to_target(const Attributes& attributes) {
     target.custom_call_api_version = version->as<int64_t>();
   }
   if (target.custom_call_api_version < 0 || target.custom_call_api_version > 4) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("custom_call_api_version must be from 0 to 4, got {}",
-                            target.custom_call_api_version));
+    invalid_argument(fmt::format("custom_call_api_version must be from 0 to 4, got {}",
+                                 target.custom_call_api_version));
   }
   return target;
 }

@@ -26,8 +26,7 @@ class Scanner {
     const auto line = 1 + std::ranges::count(before, '\n');
     const auto newline = before.rfind('\n');
     const size_t column = position_ - (newline == std::string_view::npos ? 0 : newline + 1) + 1;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}{}, column {}: {}", kErrorPrefix, line, column, what));
+    invalid_argument(fmt::format("{}{}, column {}: {}", kErrorPrefix, line, column, what));
   }
 
   void skip_space() {

@@ -11,8 +11,7 @@ namespace {
 template <class T>
 const T& get(const Value& value, std::string_view wanted) {
   if (const T* held = std::get_if<T>(&value)) return *held;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("expected {}, got {}", wanted, to_text(value)));
+  invalid_argument(fmt::format("expected {}, got {}", wanted, to_text(value)));
 }
 
 }  // namespace
@@ -27,7 +26,7 @@ void from_value(const Value& value, std::string& out) { out = get<std::string>(v
 void from_value(const Value& value, DType& out) {
   const auto& name = get<std::string>(value, "a dtype");
   const auto dtype = parse_dtype(name);
-  if (!dtype) throw Error(ErrorCode::kInvalidArgument, fmt::format("{} is not a dtype", name));
+  if (!dtype) invalid_argument(fmt::format("{} is not a dtype", name));
   out = *dtype;
 }
 void from_value(const Value& value, ShapeDtype& out) {
@@ -47,8 +46,7 @@ const ValueList& list_of(const Value& value) {
 const ValueList& list_of(const Value& value, size_t size) {
   const ValueList& list = list_of(value);
   if (list.size() != size) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("expected a list of {}, got {}", size, to_text(value)));
+    invalid_argument(fmt::format("expected a list of {}, got {}", size, to_text(value)));
   }
   return list;
 }

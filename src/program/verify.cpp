@@ -105,8 +105,7 @@ class Verifier {
   }
 
   [[noreturn]] void fail(std::string_view where, std::string_view what) const {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("invalid program: {}{}: {}", path_, where, what));
+    invalid_argument(fmt::format("invalid program: {}{}: {}", path_, where, what));
   }
 
   const Program& program_;
@@ -124,15 +123,14 @@ void verify(const Program& program) {
 
 void check_operands(const Program& program, std::span<const ShapeDtype> operands) {
   if (operands.size() != program.inputs.size()) {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("it has {} operands, its program takes {}",
-                                                         operands.size(), program.inputs.size()));
+    invalid_argument(fmt::format("it has {} operands, its program takes {}", operands.size(),
+                                 program.inputs.size()));
   }
   for (size_t i = 0; i < operands.size(); ++i) {
     const ShapeDtype wanted = program.variable_types[program.inputs[i]];
     if (operands[i].strengthened() == wanted.strengthened()) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("operand {} is {}, its program takes {}", i, operands[i].to_string(),
-                            wanted.to_string()));
+    invalid_argument(fmt::format("operand {} is {}, its program takes {}", i,
+                                 operands[i].to_string(), wanted.to_string()));
   }
 }
 

@@ -102,17 +102,16 @@ ProgramPtr substitute(const Program& program,
     const size_t limit = program.variable_types.size();
     const size_t last = atom.is_variable() ? limit : program.literals.size();
     if (variable >= limit || atom.index >= last) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("substitute: the program has {} variables and {} literals; variable "
-                              "{} cannot become {} {}",
-                              limit, program.literals.size(), variable,
-                              atom.is_variable() ? "variable" : "literal", atom.index));
+      invalid_argument(
+          fmt::format("substitute: the program has {} variables and {} literals; variable "
+                      "{} cannot become {} {}",
+                      limit, program.literals.size(), variable,
+                      atom.is_variable() ? "variable" : "literal", atom.index));
     }
     const ShapeDtype wanted = program.variable_types[variable], got = program.type_of(atom);
     if (wanted.strengthened() == got.strengthened()) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("substitute: variable {} is {} and cannot be replaced by {}", variable,
-                            wanted.to_string(), got.to_string()));
+    invalid_argument(fmt::format("substitute: variable {} is {} and cannot be replaced by {}",
+                                 variable, wanted.to_string(), got.to_string()));
   }
   Program copy = program;
   const auto replace = [&](std::vector<Atom>& atoms) {

@@ -146,8 +146,7 @@ Array multinomial(const Array& key, const Array& n, const Array& p, const Option
   const DType computed =
       with_error_prefix("multinomial", [&] { return promote_to_inexact(types).dtype; });
   if (p.rank() == 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "multinomial: p must have at least one dimension, got a scalar");
+    invalid_argument("multinomial: p must have at least one dimension, got a scalar");
   }
   const Shape size =
       common_shape("multinomial", shape ? shape : OptionalShape(to_shape(p.shape())), {p.shape()});

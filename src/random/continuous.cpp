@@ -70,8 +70,7 @@ Array gumbel(const Array& key, ListOf<int64_t> shape, DType dtype, std::string_v
   }
   if (mode == "highest" && dtype == DType::kFloat32) return precise_gumbel(typed, size);
   if (mode != "high" && mode != "highest") {
-    throw Error(
-        ErrorCode::kInvalidArgument,
+    invalid_argument(
         fmt::format("gumbel: mode must be \"low\", \"high\" or \"highest\", got \"{}\"", mode));
   }
   const Array both = unit_interval(typed, joined({{2}}, size), dtype);

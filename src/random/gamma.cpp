@@ -166,8 +166,7 @@ Array dirichlet(const Array& key, const Array& alpha, const OptionalShape& shape
   const Array typed = one_key("dirichlet", key);
   check_float("dirichlet", dtype);
   if (alpha.rank() == 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "dirichlet: alpha must have at least one dimension, got a scalar");
+    invalid_argument("dirichlet: alpha must have at least one dimension, got a scalar");
   }
   const auto last = alpha.shape().last(1);
   const Shape front = common_shape("dirichlet", shape, {alpha.shape().first(alpha.rank() - 1)});

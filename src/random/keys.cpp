@@ -52,9 +52,8 @@ Array as_given(const GivenKeys& given, const Array& keys) {
 
 DType key_dtype(std::string_view impl) {
   if (impl == kThreefryName || impl == "fry") return DType::kThreefryKey;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("unknown random number generator \"{}\"; available: \"{}\"", impl,
-                          kThreefryName));
+  invalid_argument(fmt::format("unknown random number generator \"{}\"; available: \"{}\"", impl,
+                               kThreefryName));
 }
 
 Array key(const Array& seed) {

@@ -29,8 +29,8 @@ Array normal(const Array& key, ListOf<int64_t> shape, DType dtype) {
   const Shape size = checked_shape("normal", shape);
   if (is_floating(dtype)) return real_samples(typed, size, dtype);
   if (!is_complex(dtype)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("normal: dtype must be a float or complex, got {}", dtype_name(dtype)));
+    invalid_argument(
+        fmt::format("normal: dtype must be a float or complex, got {}", dtype_name(dtype)));
   }
   const DType part = dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64;
   const Array sqrt2 = scalar_of(part, std::numbers::sqrt2);

@@ -46,7 +46,7 @@ DType unsigned_of(int64_t bit_width) {
     case 64:
       return DType::kUInt64;
     default:
-      type_error(fmt::format("bit_width must be 8, 16, 32 or 64, got {}", bit_width));
+      invalid_argument(fmt::format("bit_width must be 8, 16, 32 or 64, got {}", bit_width));
   }
 }
 
@@ -65,7 +65,7 @@ std::vector<ShapeDtype> fold_in_rule(std::span<const ShapeDtype> inputs, const P
   check_operand_count(inputs, 2);
   check_keys(inputs.first(1));
   if (inputs[1].dtype() != DType::kUInt32) {
-    type_error(fmt::format("data must be u32, got {}", inputs[1].to_string()));
+    invalid_argument(fmt::format("data must be u32, got {}", inputs[1].to_string()));
   }
   return {{inputs[0].dtype(), elementwise_shape(inputs)}};
 }
@@ -73,7 +73,7 @@ std::vector<ShapeDtype> fold_in_rule(std::span<const ShapeDtype> inputs, const P
 std::vector<ShapeDtype> wrap_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   check_operand_count(inputs, 1);
   const std::string& impl = params_as<RandomWrapParams>(params).impl;
-  if (impl != "fry") type_error(fmt::format("impl must be \"fry\", got \"{}\"", impl));
+  if (impl != "fry") invalid_argument(fmt::format("impl must be \"fry\", got \"{}\"", impl));
   const ShapeDtype words = inputs[0];
   if (words.dtype() != DType::kUInt32 || words.rank() == 0 || words.shape().back() != kWords) {
     throw TypeError(fmt::format(

@@ -126,10 +126,10 @@ Array bits(const Array& key, ListOf<int64_t> shape, DType dtype) {
   const Array typed = one_key("bits", key);
   const DTypeInfo& info = dtype_info(dtype);
   if (info.kind != DTypeKind::kUnsigned || info.bits < 8) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("bits: dtype must be an unsigned integer of 8, 16, 32 or 64 bits, got "
-                            "{}",
-                            info.name));
+    invalid_argument(
+        fmt::format("bits: dtype must be an unsigned integer of 8, 16, 32 or 64 bits, got "
+                    "{}",
+                    info.name));
   }
   return random_bits(typed, info.bits, checked_shape("bits", shape));
 }
@@ -189,8 +189,7 @@ Array bernoulli(const Array& key, const Array& p, const OptionalShape& shape,
                 std::string_view mode) {
   const Array typed = one_key("bernoulli", key);
   if (mode != "low" && mode != "high") {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("bernoulli: mode must be \"low\" or \"high\", got \"{}\"", mode));
+    invalid_argument(fmt::format("bernoulli: mode must be \"low\" or \"high\", got \"{}\"", mode));
   }
   if (!is_floating(p.dtype())) {
     throw TypeError(fmt::format("bernoulli: p must be a float, got {}", p.type().to_string()));
@@ -209,8 +208,8 @@ Array bernoulli(const Array& key, const Array& p, const OptionalShape& shape,
 Array rademacher(const Array& key, ListOf<int64_t> shape, DType dtype) {
   const Array typed = one_key("rademacher", key);
   if (!is_integer(dtype) && !is_floating(dtype) && !is_complex(dtype)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("rademacher: dtype must be of numbers, got {}", dtype_name(dtype)));
+    invalid_argument(
+        fmt::format("rademacher: dtype must be of numbers, got {}", dtype_name(dtype)));
   }
   const Array is_up = bernoulli(typed, 0.5, checked_shape("rademacher", shape));
   const Array zero_or_one = lax::convert_element_type(is_up, dtype);

@@ -80,10 +80,10 @@ Array map_coordinates(const Array& input, ListOf<Array> coordinates, int64_t ord
                             fmt::join(kModes, "', '"), mode));
   }
   if (coordinates.size() != input.rank()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("map_coordinates: coordinates must have {} arrays, one for each "
-                            "dimension of the input, got {}",
-                            input.rank(), coordinates.size()));
+    invalid_argument(
+        fmt::format("map_coordinates: coordinates must have {} arrays, one for each "
+                    "dimension of the input, got {}",
+                    input.rank(), coordinates.size()));
   }
   std::vector<std::vector<Neighbour>> neighbours;
   for (const Array& places : coordinates) {

@@ -99,9 +99,8 @@ Array sem(const Array& x, std::optional<int64_t> axis, int64_t ddof, bool ignore
 Array rankdata(const Array& x, std::string_view method, std::optional<int64_t> axis) {
   constexpr std::string_view kMethods[] = {"average", "min", "max", "dense", "ordinal"};
   if (std::ranges::find(kMethods, method) == std::end(kMethods)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("rankdata: method must be one of ('{}'), got '{}'",
-                            fmt::join(kMethods, "', '"), method));
+    invalid_argument(fmt::format("rankdata: method must be one of ('{}'), got '{}'",
+                                 fmt::join(kMethods, "', '"), method));
   }
   const Lines lines = lines_of(x, axis, "rankdata");
   const Array& last = lines.x;

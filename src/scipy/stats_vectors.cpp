@@ -17,10 +17,10 @@ Array logpdf(const Array& x_in, const Array& alpha_in) {
   const bool fits = alpha.rank() == 1 && x.rank() > 0 &&
                     (x.shape()[0] == alpha.shape()[0] || x.shape()[0] == alpha.shape()[0] - 1);
   if (!fits) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("dirichlet.logpdf: alpha must be a vector and the first dimension of x "
-                            "as long or one shorter, got {} and {}",
-                            alpha.type().to_string(), x.type().to_string()));
+    invalid_argument(
+        fmt::format("dirichlet.logpdf: alpha must be a vector and the first dimension of x "
+                    "as long or one shorter, got {} and {}",
+                    alpha.type().to_string(), x.type().to_string()));
   }
   if (x.shape()[0] != alpha.shape()[0]) x = np::concatenate({x, 1 - np::sum(x, 0, true)}, 0);
   const Array constant = np::sum(lax::lgamma(alpha)) - lax::lgamma(np::sum(alpha));
@@ -71,17 +71,16 @@ Array logpdf(const Array& x_in, const Array& mean_in, const Array& cov_in) {
   }
   const auto shape = cov.shape();
   if (shape[shape.size() - 1] != n || shape[shape.size() - 2] != n) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("multivariate_normal.logpdf: cov must be [..., {}, {}] for a mean of "
-                            "type {}, got {}",
-                            n, n, mean.type().to_string(), cov.type().to_string()));
+    invalid_argument(
+        fmt::format("multivariate_normal.logpdf: cov must be [..., {}, {}] for a mean of "
+                    "type {}, got {}",
+                    n, n, mean.type().to_string(), cov.type().to_string()));
   }
   const Array lower = linalg::cholesky(cov);
   const Array difference = x - mean;
   if (difference.shape().empty() || difference.shape().back() != n) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("multivariate_normal.logpdf: x must be [..., {}], got {}", n,
-                            x.type().to_string()));
+    invalid_argument(fmt::format("multivariate_normal.logpdf: x must be [..., {}], got {}", n,
+                                 x.type().to_string()));
   }
   const std::span<const int64_t> batches[] = {difference.shape().first(difference.rank() - 1),
                                               lower.shape().first(lower.rank() - 2)};

@@ -45,7 +45,7 @@ Value from_bytes(Emitter& emitter, const Value& value, ShapeDtype type) {
 
 [[noreturn]] void raise_no_lowering(const Equation& equation) {
   if (!equation.primitive->never_run.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, std::string(equation.primitive->never_run));
+    invalid_argument(std::string(equation.primitive->never_run));
   }
   throw Error(
       ErrorCode::kUnimplemented,

@@ -56,9 +56,8 @@ void deleted_array(const Array& array) {
 
 Array Array::copy_of(const void* values, size_t count, ShapeDtype type) {
   if (static_cast<int64_t>(count) != type.size()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("Array: got {} values for shape {}, which has {}", count,
-                            shape_to_string(type.shape()), type.size()));
+    invalid_argument(fmt::format("Array: got {} values for shape {}, which has {}", count,
+                                 shape_to_string(type.shape()), type.size()));
   }
   Storage storage = Storage::allocate(type.nbytes());
   if (type.nbytes() > 0) std::memcpy(storage.data(), values, type.nbytes());
@@ -85,16 +84,14 @@ Array Array::weak(ScalarNode::Number number) {
 
 void Array::check_dtype(DType wanted) const {
   if (dtype() != wanted) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("Array: requested values of dtype {}, but the array is {}",
-                            dtype_name(wanted), type().to_string()));
+    invalid_argument(fmt::format("Array: requested values of dtype {}, but the array is {}",
+                                 dtype_name(wanted), type().to_string()));
   }
 }
 
 void Array::check_single() const {
   if (size() != 1) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
+    invalid_argument(
         fmt::format("Array: item() needs an array of one element, got {}", type().to_string()));
   }
 }

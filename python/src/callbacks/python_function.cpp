@@ -230,10 +230,10 @@ void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
   BufferArguments arguments(f, given);
   const nb::object result = call(f, arguments.objects(), 2, given.arguments.size());
   if (!result.is_none()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: the callback must not return any values, because its results are "
-                            "what it writes into `out`; it returned {} of type {}",
-                            described(f), repr_of(result), Py_TYPE(result.ptr())->tp_name));
+    invalid_argument(
+        fmt::format("{}: the callback must not return any values, because its results are "
+                    "what it writes into `out`; it returned {} of type {}",
+                    described(f), repr_of(result), Py_TYPE(result.ptr())->tp_name));
   }
   const std::optional<size_t> unwritten = arguments.poison_unwritten();
   const size_t num_views = arguments.close();
@@ -269,10 +269,10 @@ std::vector<Array> call_on_arrays(const PythonFunction& f, std::span<const Array
   std::vector<nb::object> found;
   const TreeDef tree = flatten_tree(result, found);
   if (!has_structure(tree, *f.result)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: the structure of the result was declared as {}, but the function "
-                            "returned {}",
-                            described(f), text_of(*f.result), text_of(tree)));
+    invalid_argument(
+        fmt::format("{}: the structure of the result was declared as {}, but the function "
+                    "returned {}",
+                    described(f), text_of(*f.result), text_of(tree)));
   }
   std::vector<Array> results;
   for (size_t i = 0; i < found.size(); ++i) {

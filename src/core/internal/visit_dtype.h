@@ -12,8 +12,7 @@
 namespace farcall::detail {
 
 [[noreturn]] inline void no_elements(DType dtype) {
-  throw Error(ErrorCode::kInvalidArgument,
-              std::string(dtype_name(dtype)) + " has no elements with a value.");
+  invalid_argument(std::string(dtype_name(dtype)) + " has no elements with a value.");
 }
 
 template <class T>

@@ -14,7 +14,6 @@
 
 #include "ops/control/programs.h"
 #include "ops/internal/register.h"
-#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {
@@ -25,10 +24,11 @@ extern const Primitive kCond;
 
 std::vector<ShapeDtype> cond_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   const auto& branches = params_as<CondParams>(params).branches;
-  if (branches.empty()) type_error("expected at least one branch");
+  if (branches.empty()) invalid_argument("expected at least one branch");
   if (inputs.empty() || inputs[0].strengthened() != ShapeDtype(DType::kInt32, {})) {
-    type_error(fmt::format("the first operand is the branch's number and must be i32[], got {}",
-                           inputs.empty() ? "no operand" : inputs[0].to_string()));
+    invalid_argument(
+        fmt::format("the first operand is the branch's number and must be i32[], got {}",
+                    inputs.empty() ? "no operand" : inputs[0].to_string()));
   }
   std::vector<ShapeDtype> results = branches[0]->output_types();
   for (size_t i = 0; i < branches.size(); ++i) {
@@ -263,7 +263,7 @@ std::vector<Array> cond_partial(const PartialCall& call) {
 std::vector<Array> cond_transpose(const TransposeCall& call) {
   const auto& branches = params_as<CondParams>(call.params.get()).branches;
   if (call.is_linear(0)) {
-    throw Error(ErrorCode::kInvalidArgument, "cond: it is not linear in the branch's number");
+    invalid_argument("cond: it is not linear in the branch's number");
   }
   const std::vector<bool> is_linear = !present(call.inputs.subspan(1));
   const std::vector<bool> has_cotangent = present(call.cotangents);

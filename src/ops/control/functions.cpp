@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/type_text.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/promotion.h>
@@ -14,7 +15,6 @@
 
 #include "ops/control/programs.h"
 #include "ops/internal/rules.h"
-#include "ops/internal/type_rules.h"
 
 namespace farcall::lax {
 namespace {
@@ -118,16 +118,16 @@ LeafName numbered(std::string list) {
 int64_t scan_length(std::string_view function, std::span<const Array> xs,
                     const ScanOptions& options, const LeafName& name) {
   if (options.length && *options.length < 0) {
-    type_error(fmt::format("{}: length must not be negative, got {}", function, *options.length));
+    invalid_argument(
+        fmt::format("{}: length must not be negative, got {}", function, *options.length));
   }
   std::optional<int64_t> length;
   std::string text;
   bool do_agree = true;
   for (size_t i = 0; i < xs.size(); ++i) {
     if (xs[i].rank() == 0) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: {} must have a dimension to scan over, got {}", function,
-                              name(i), xs[i].type().to_string()));
+      invalid_argument(fmt::format("{}: {} must have a dimension to scan over, got {}", function,
+                                   name(i), xs[i].type().to_string()));
     }
     const int64_t size = xs[i].shape()[0];
     do_agree = do_agree && size == length.value_or(size);
@@ -135,14 +135,14 @@ int64_t scan_length(std::string_view function, std::span<const Array> xs,
     text += fmt::format("\n  {} is {}", name(i), xs[i].type().to_string());
   }
   if (!do_agree) {
-    type_error(fmt::format("{}: xs must have one leading dimension:{}", function, text));
+    invalid_argument(fmt::format("{}: xs must have one leading dimension:{}", function, text));
   }
   if (length && options.length && *length != *options.length) {
-    type_error(fmt::format("{}: length is {}, but the leading dimension of xs is {}:{}", function,
-                           *options.length, *length, text));
+    invalid_argument(fmt::format("{}: length is {}, but the leading dimension of xs is {}:{}",
+                                 function, *options.length, *length, text));
   }
   if (!length && !options.length) {
-    type_error(fmt::format(
+    invalid_argument(fmt::format(
         "{}: the number of iterations is unknown; pass xs with a leading dimension, or length",
         function));
   }
@@ -174,7 +174,7 @@ Recording record_scan(const ScanBody& body, std::span<const ShapeDtype> carry,
 LoopResults run_scan(const Recording& body, std::span<const Array> init, std::span<const Array> xs,
                      int64_t length, const ScanOptions& options) {
   if (options.unroll < 1) {
-    type_error(fmt::format("scan: unroll must be at least 1, got {}", options.unroll));
+    invalid_argument(fmt::format("scan: unroll must be at least 1, got {}", options.unroll));
   }
   std::vector<Array> operands = body.captured;
   append<Array>(operands, as_recorded(init, body));
@@ -259,7 +259,7 @@ ForBounds for_bounds(const Array& lower, const Array& upper, std::optional<int64
     if (__builtin_sub_overflow(last, first, &count)) count = last < first ? 0 : INT64_MAX;
     bounds.trip_count = std::max<int64_t>(count, 0);
   } else if (unroll) {
-    type_error("fori_loop: unroll needs bounds that are known when the function is recorded");
+    invalid_argument("fori_loop: unroll needs bounds that are known when the function is recorded");
   }
   return bounds;
 }
@@ -419,7 +419,7 @@ std::vector<Array> cond(const Array& pred, const FlatFunction& true_fun,
 
 std::vector<Array> switch_(const Array& index, std::span<const FlatFunction> branches,
                            std::span<const Array> operands) {
-  if (branches.empty()) type_error("switch: expected at least one branch");
+  if (branches.empty()) invalid_argument("switch: expected at least one branch");
   return choose_branch(BranchFunction::kSwitch, index, branches, operands);
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/type_text.h>
 #include <farcall/ops/lax.h>
 #include <farcall/primitives/call.h>
 #include <farcall/program/verify.h>
@@ -18,7 +19,6 @@
 
 #include "ops/control/programs.h"
 #include "ops/internal/register.h"
-#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {
@@ -40,7 +40,8 @@ std::vector<Array> bind_linear_solve(LinearSolveParams params, std::span<const A
 // The number of constants; program text may contain a wrong one.
 size_t checked_consts(int64_t num_consts, size_t num_operands) {
   if (num_consts < 0 || std::cmp_greater(num_consts, num_operands)) {
-    type_error(fmt::format("num_consts is {}, there are {} operands", num_consts, num_operands));
+    invalid_argument(
+        fmt::format("num_consts is {}, there are {} operands", num_consts, num_operands));
   }
   return static_cast<size_t>(num_consts);
 }
@@ -96,10 +97,10 @@ std::vector<Array> instantiated(std::span<const Array> tangents,
 std::span<const Array> constants_of(const TransposeCall& call, size_t num_consts) {
   for (size_t i = 0; i < num_consts; ++i) {
     if (!call.is_linear(i)) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: it is not linear in constant {}, a value that its functions close "
-                            "over or a residual; differentiate it before it is transposed",
-                            call.primitive.name, i));
+    invalid_argument(
+        fmt::format("{}: it is not linear in constant {}, a value that its functions close "
+                    "over or a residual; differentiate it before it is transposed",
+                    call.primitive.name, i));
   }
   return call.inputs.first(num_consts);
 }
@@ -217,7 +218,7 @@ std::vector<ShapeDtype> solve_rule(std::span<const ShapeDtype> inputs, const Par
   check_program(p.matvec, "matvec", inputs, b);
   check_program(p.solve, "solve", inputs, b, /*may_return_more=*/true);
   if (!p.transposed.empty() && p.transposed.size() != 2) {
-    type_error(
+    invalid_argument(
         fmt::format("transposed must be empty or two programs, got {}", p.transposed.size()));
   }
   for (size_t i = 0; i < p.transposed.size(); ++i) {

@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/type_text.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/trace/batch.h>
 
 #include "ops/control/programs.h"
-#include "ops/internal/type_rules.h"
 
 namespace farcall::lax {
 namespace {
@@ -98,7 +98,7 @@ std::vector<Array> map(const FlatFunction& f, std::span<const Array> xs,
                        std::optional<int64_t> batch_size) {
   if (!batch_size) return map_in_turn(f, xs);
   if (*batch_size < 1)
-    type_error(fmt::format("map: batch_size must be positive, got {}", *batch_size));
+    invalid_argument(fmt::format("map: batch_size must be positive, got {}", *batch_size));
   const int64_t size = scan_length("map", xs, {}, numbered("xs"));
   const int64_t num_batches = size / *batch_size, rest = size % *batch_size;
   std::vector<Array> results, last;
@@ -134,15 +134,15 @@ std::vector<Array> associative_scan(const Combine& fn, std::span<const Array> el
   for (size_t i = 0; i < elems.size(); ++i) {
     const auto rank = static_cast<int64_t>(elems[i].rank());
     if (axis < -rank || axis >= rank) {
-      type_error(fmt::format("associative_scan: axis {} does not lie in elems[{}], {}", axis, i,
-                             elems[i].type().to_string()));
+      invalid_argument(fmt::format("associative_scan: axis {} does not lie in elems[{}], {}", axis,
+                                   i, elems[i].type().to_string()));
     }
   }
   if (axis < 0) axis += static_cast<int64_t>(elems[0].rank());
   const int64_t size = elems[0].shape()[axis];
   for (size_t i = 1; i < elems.size(); ++i) {
     if (axis < static_cast<int64_t>(elems[i].rank()) && elems[i].shape()[axis] == size) continue;
-    type_error(
+    invalid_argument(
         fmt::format("associative_scan: elems[0] has {} elements along axis {}, elems[{}] is "
                     "{}",
                     size, axis, i, elems[i].type().to_string()));

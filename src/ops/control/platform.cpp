@@ -16,7 +16,8 @@ namespace {
 std::vector<ShapeDtype> index_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   check_operand_count(inputs, 0);
   const auto& p = params_as<PlatformIndexParams>(params);
-  if (p.platforms.empty() && !p.has_default) type_error("names no platform and has no default");
+  if (p.platforms.empty() && !p.has_default)
+    invalid_argument("names no platform and has no default");
   return {ShapeDtype(DType::kInt32, {})};
 }
 
@@ -33,7 +34,7 @@ namespace lax {
 
 Array platform_index(std::span<const std::string> platforms, bool has_default) {
   if (platforms.empty() && !has_default) {
-    type_error("platform_dependent: give a function for a platform, or a default");
+    invalid_argument("platform_dependent: give a function for a platform, or a default");
   }
   PlatformIndexParams p{.has_default = has_default};
   for (const std::string& platform : platforms) {

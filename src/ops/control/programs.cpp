@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/type_text.h>
 #include <farcall/ops/callback.h>
 #include <farcall/program/walk.h>
 #include <farcall/trace/batch.h>
 
 #include "ops/foreign/vmap_methods.h"
-#include "ops/internal/type_rules.h"
 
 namespace farcall::control {
 
@@ -87,8 +87,7 @@ void check_order(const BatchCall& call, const Equation& equation, std::string_vi
       equation.primitive == &callback_primitive(CallbackKind::kDebug)) {
     return;
   }
-  throw Error(
-      ErrorCode::kInvalidArgument,
+  invalid_argument(
       fmt::format("{}: vmap over {} makes the decision differ between the elements, and {} calls "
                   "{} {}, which is ordered: the order of its effects would be lost. Ask for one "
                   "element after the other with vmap_method=\"sequential\", or give "
@@ -150,8 +149,8 @@ void check_same_types(std::span<const ShapeDtype> types, std::span<const ShapeDt
   if (std::ranges::equal(types, others, {}, &ShapeDtype::strengthened, &ShapeDtype::strengthened)) {
     return;
   }
-  type_error(fmt::format("{} ({}) must be of the types of {} ({})", what, types_to_string(types),
-                         other, types_to_string(others)));
+  invalid_argument(fmt::format("{} ({}) must be of the types of {} ({})", what,
+                               types_to_string(types), other, types_to_string(others)));
 }
 
 ShapeDtype slice_of(ShapeDtype type) { return type.with_shape(type.shape().subspan(1)); }

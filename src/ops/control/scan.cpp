@@ -34,13 +34,13 @@ struct ScanLayout {
 
 std::vector<ShapeDtype> scan_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   const auto& p = params_as<ScanParams>(params);
-  if (p.length < 0) type_error(fmt::format("length must not be negative, got {}", p.length));
-  if (p.unroll < 1) type_error(fmt::format("unroll must be at least 1, got {}", p.unroll));
+  if (p.length < 0) invalid_argument(fmt::format("length must not be negative, got {}", p.length));
+  if (p.unroll < 1) invalid_argument(fmt::format("unroll must be at least 1, got {}", p.unroll));
   const std::vector<ShapeDtype> wanted = p.jaxpr->input_types();
   std::vector<ShapeDtype> results = p.jaxpr->output_types();
   if (!parts_fit({p.num_consts, p.num_carry}, wanted.size()) ||
       !parts_fit({p.num_carry}, results.size())) {
-    type_error(
+    invalid_argument(
         fmt::format("num_consts {} and num_carry {} do not fit a program of {} inputs and "
                     "{} outputs",
                     p.num_consts, p.num_carry, wanted.size(), results.size()));
@@ -51,7 +51,7 @@ std::vector<ShapeDtype> scan_rule(std::span<const ShapeDtype> inputs, const Para
   std::vector<ShapeDtype> slices(inputs.begin(), inputs.end());
   for (size_t i = first_x; i < inputs.size(); ++i) {
     if (inputs[i].rank() == 0 || inputs[i].shape()[0] != p.length) {
-      type_error(
+      invalid_argument(
           fmt::format("operand {} is scanned over and needs the leading dimension {}, got {}", i,
                       p.length, inputs[i].to_string()));
     }

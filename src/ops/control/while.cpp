@@ -44,7 +44,7 @@ std::vector<ShapeDtype> while_rule(std::span<const ShapeDtype> inputs, const Par
       !parts_fit({p.body_nconsts, num_carry}, body_takes.size()) ||
       p.cond_nconsts + num_carry != std::ssize(cond_takes) ||
       p.body_nconsts + num_carry != std::ssize(body_takes)) {
-    type_error(fmt::format(
+    invalid_argument(fmt::format(
         "cond_nconsts {} and body_nconsts {} do not fit programs of {} and {} "
         "inputs with a carry of {}",
         p.cond_nconsts, p.body_nconsts, cond_takes.size(), body_takes.size(), num_carry));
@@ -53,8 +53,8 @@ std::vector<ShapeDtype> while_rule(std::span<const ShapeDtype> inputs, const Par
   check_operand_count(inputs, sizes.first_carry + sizes.carry);
   const auto decision = p.cond_jaxpr->output_types();
   if (decision.size() != 1 || decision[0].strengthened() != ShapeDtype(DType::kBool, {})) {
-    type_error(fmt::format("the condition must return one bool[], it returns ({})",
-                           types_to_string(decision)));
+    invalid_argument(fmt::format("the condition must return one bool[], it returns ({})",
+                                 types_to_string(decision)));
   }
   std::vector<ShapeDtype> given(inputs.begin(), inputs.end());
   const auto carry = given.begin() + static_cast<int64_t>(sizes.first_carry);
@@ -258,11 +258,11 @@ std::vector<Array> while_partial(const PartialCall& call) {
 }
 
 std::vector<Array> while_transpose(const TransposeCall&) {
-  throw Error(ErrorCode::kInvalidArgument,
-              "while: reverse-mode differentiation does not work for while_loop, nor for fori_loop "
-              "with bounds that are not known when the function is recorded, because how many "
-              "iterations to keep is not known. Use scan, or fori_loop with bounds that are Python "
-              "integers, or differentiate in forward mode (jvp, jacfwd)");
+  invalid_argument(
+      "while: reverse-mode differentiation does not work for while_loop, nor for fori_loop "
+      "with bounds that are not known when the function is recorded, because how many "
+      "iterations to keep is not known. Use scan, or fori_loop with bounds that are Python "
+      "integers, or differentiate in forward mode (jvp, jacfwd)");
 }
 
 const TransformRules kWhileRules = {.jvp = while_jvp,

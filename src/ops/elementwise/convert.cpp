@@ -16,7 +16,7 @@ namespace farcall {
 namespace {
 
 void check_number(ShapeDtype type) {
-  if (type.is_token()) type_error("a token has no elements to compute with");
+  if (type.is_token()) invalid_argument("a token has no elements to compute with");
 }
 
 // Raises for a conversion between random keys and other dtypes.
@@ -32,7 +32,7 @@ std::vector<ShapeDtype> convert_rule(std::span<const ShapeDtype> inputs, const P
   check_operand_count(inputs, 1);
   check_number(inputs[0]);
   const auto& p = params_as<ConvertElementTypeParams>(params);
-  if (p.new_dtype == DType::kToken) type_error("an array cannot become a token");
+  if (p.new_dtype == DType::kToken) invalid_argument("an array cannot become a token");
   if (p.new_dtype != inputs[0].dtype()) check_no_key(inputs[0].dtype(), p.new_dtype);
   return {inputs[0].with_dtype(p.new_dtype, p.weak_type)};
 }
@@ -44,9 +44,9 @@ std::vector<ShapeDtype> bitcast_rule(std::span<const ShapeDtype> inputs, const P
   const DType from = inputs[0].dtype();
   check_no_key(from, to);
   if (dtype_info(from).bits != dtype_info(to).bits) {
-    type_error(fmt::format("the dtypes must be of one width; got {} ({} bits) and {} ({} bits)",
-                           dtype_short_name(from), dtype_info(from).bits, dtype_short_name(to),
-                           dtype_info(to).bits));
+    invalid_argument(fmt::format(
+        "the dtypes must be of one width; got {} ({} bits) and {} ({} bits)",
+        dtype_short_name(from), dtype_info(from).bits, dtype_short_name(to), dtype_info(to).bits));
   }
   return {inputs[0].with_dtype(to)};
 }
@@ -55,10 +55,10 @@ std::vector<ShapeDtype> integer_pow_rule(std::span<const ShapeDtype> inputs, con
   check_operand_count(inputs, 1);
   const ShapeDtype type = inputs[0];
   if (!is_integer(type.dtype()) && !is_floating(type.dtype()) && !is_complex(type.dtype())) {
-    type_error(fmt::format("takes numbers; got {}", type.to_string()));
+    invalid_argument(fmt::format("takes numbers; got {}", type.to_string()));
   }
   if (is_integer(type.dtype()) && params_as<IntegerPowParams>(params).y < 0) {
-    type_error("integers cannot be raised to a negative power; convert them to floats first");
+    invalid_argument("integers cannot be raised to a negative power; convert them to floats first");
   }
   return {type};
 }
@@ -66,11 +66,12 @@ std::vector<ShapeDtype> integer_pow_rule(std::span<const ShapeDtype> inputs, con
 std::vector<ShapeDtype> round_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   check_operand_count(inputs, 1);
   if (!is_floating(inputs[0].dtype())) {
-    type_error(fmt::format("takes floats; got {}", inputs[0].to_string()));
+    invalid_argument(fmt::format("takes floats; got {}", inputs[0].to_string()));
   }
   const int64_t method = params_as<RoundParams>(params).rounding_method;
   if (method != 0 && method != 1) {
-    type_error(fmt::format("rounding_method is 0 (away from zero) or 1 (to even), got {}", method));
+    invalid_argument(
+        fmt::format("rounding_method is 0 (away from zero) or 1 (to even), got {}", method));
   }
   return {inputs[0]};
 }
@@ -79,11 +80,11 @@ std::vector<ShapeDtype> reduce_precision_rule(std::span<const ShapeDtype> inputs
                                               const Params* params) {
   check_operand_count(inputs, 1);
   if (!is_floating(inputs[0].dtype())) {
-    type_error(fmt::format("takes floats; got {}", inputs[0].to_string()));
+    invalid_argument(fmt::format("takes floats; got {}", inputs[0].to_string()));
   }
   const auto& p = params_as<ReducePrecisionParams>(params);
   if (p.exponent_bits < 1 || p.mantissa_bits < 0) {
-    type_error(
+    invalid_argument(
         fmt::format("needs exponent_bits of at least 1 and mantissa_bits of at least 0, "
                     "got {} and {}",
                     p.exponent_bits, p.mantissa_bits));

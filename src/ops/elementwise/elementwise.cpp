@@ -84,8 +84,8 @@ ShapeDtype infer(const Row& row, std::span<const ShapeDtype> inputs) {
       return type.with_dtype(real_dtype(type.dtype()), type.weak_type());
     case kComplex:
       if (complex_dtype(type.dtype()) == type.dtype()) {
-        type_error(fmt::format("complex numbers are made of f32 or f64, got {}",
-                               dtype_short_name(type.dtype())));
+        invalid_argument(fmt::format("complex numbers are made of f32 or f64, got {}",
+                                     dtype_short_name(type.dtype())));
       }
       return type.with_dtype(complex_dtype(type.dtype()), type.weak_type());
     default:

@@ -18,7 +18,7 @@ std::vector<ShapeDtype> type_of_result(std::span<const ShapeDtype> inputs, const
   check_operand_count(inputs, 3);
   const ShapeDtype type = common_dtype(inputs, elementwise_shape(inputs));
   if (!is_floating(type.dtype())) {
-    type_error(fmt::format("takes floats; got {}", types_to_string(inputs)));
+    invalid_argument(fmt::format("takes floats; got {}", types_to_string(inputs)));
   }
   return {type};
 }

@@ -100,7 +100,7 @@ size_t join(std::span<const ShapeDtype> types, bool strong) {
       common &= reachable()[node_of(type, strong)];
       continue;
     }
-    throw Error(ErrorCode::kInvalidArgument, "a token has no elements to compute with");
+    invalid_argument("a token has no elements to compute with");
   }
   for (size_t i = 0; i < kNumNodes; ++i) {
     if (common[i] && reachable()[i] == common) return i;
@@ -112,8 +112,7 @@ size_t join(std::span<const ShapeDtype> types, bool strong) {
                     "random.key_data to get their words",
                     text));
   }
-  throw Error(
-      ErrorCode::kInvalidArgument,
+  invalid_argument(
       fmt::format("operands ({}) have no common dtype: narrow types are not promoted to one "
                   "another. Convert them with astype first",
                   text));
@@ -201,10 +200,10 @@ void check_strict(std::span<const ShapeDtype> types) {
     return strong->dtype() != DType::kBool && kind_of(type.dtype()) <= kind_of(strong->dtype());
   });
   if (is_allowed) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("operands ({}) have different dtypes, and the flag numpy_dtype_promotion "
-                          "is \"strict\". Convert them with astype first",
-                          types_to_string(types)));
+  invalid_argument(
+      fmt::format("operands ({}) have different dtypes, and the flag numpy_dtype_promotion "
+                  "is \"strict\". Convert them with astype first",
+                  types_to_string(types)));
 }
 
 }  // namespace

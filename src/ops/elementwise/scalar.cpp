@@ -30,8 +30,7 @@ Array integer_scalar(T value, DType dtype) {
 
 Array integer_scalar(double value, DType dtype) {
   if (std::isnan(value)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("cannot convert float NaN to {}", dtype_name(dtype)));
+    invalid_argument(fmt::format("cannot convert float NaN to {}", dtype_name(dtype)));
   }
   if (value >= -kTwoTo63 && value < kTwoTo63) {
     return integer_scalar(static_cast<int64_t>(value), dtype);

@@ -16,18 +16,18 @@ namespace farcall {
 namespace {
 
 std::vector<ShapeDtype> select_rule(std::span<const ShapeDtype> inputs, const Params*) {
-  if (inputs.size() < 2) type_error("expected a selector and at least one case");
+  if (inputs.size() < 2) invalid_argument("expected a selector and at least one case");
   const ShapeDtype which = inputs[0];
   const auto cases = inputs.subspan(1);
   if (which.dtype() != DType::kBool && which.dtype() != DType::kInt32) {
-    type_error(fmt::format("the selector must be bool or i32, got {}", which.to_string()));
+    invalid_argument(fmt::format("the selector must be bool or i32, got {}", which.to_string()));
   }
   if (which.dtype() == DType::kBool && cases.size() != 2) {
-    type_error(fmt::format("a bool selects among two cases, got {}", cases.size()));
+    invalid_argument(fmt::format("a bool selects among two cases, got {}", cases.size()));
   }
   const auto shape = elementwise_shape(inputs);
   const ShapeDtype type = common_dtype(cases, shape);
-  if (type.is_token()) type_error("tokens cannot be selected");
+  if (type.is_token()) invalid_argument("tokens cannot be selected");
   return {type};
 }
 
@@ -35,7 +35,7 @@ std::vector<ShapeDtype> clamp_rule(std::span<const ShapeDtype> inputs, const Par
   check_operand_count(inputs, 3);
   const ShapeDtype type = common_dtype(inputs, elementwise_shape(inputs));
   if (is_complex(type.dtype()) || type.is_token() || is_key(type.dtype())) {
-    type_error(fmt::format("takes ordered numbers; got {}", types_to_string(inputs)));
+    invalid_argument(fmt::format("takes ordered numbers; got {}", types_to_string(inputs)));
   }
   return {type};
 }

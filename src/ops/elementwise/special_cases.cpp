@@ -84,9 +84,8 @@ std::pair<Array, Array> operands(A x, A y, std::string_view function) {
 
 void refuse_complex(A x, std::string_view function) {
   if (!is_complex(x.dtype())) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: is not defined for complex numbers, got {}", function,
-                          x.type().to_string()));
+  invalid_argument(fmt::format("{}: is not defined for complex numbers, got {}", function,
+                               x.type().to_string()));
 }
 
 }  // namespace

@@ -81,8 +81,7 @@ Array factorial(const Array& n) {
 
 Array multigammaln(const Array& a, int64_t d) {
   if (d < 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("multigammaln: d must not be negative, got {}", d));
+    invalid_argument(fmt::format("multigammaln: d must not be negative, got {}", d));
   }
   const Array x = promote_inexact(a, "multigammaln");
   const auto size = static_cast<double>(d);

@@ -35,8 +35,7 @@ BatchResults batch_by_rule(const BatchCall& call, const TargetDefinition& defini
   BatchResults results =
       definition.batch({p, types_of_elements(call)}, call.inputs, call.axes, call.axis);
   const auto fail = [&](const std::string& what) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("the batch rule of target \"{}\": {}", p.target_name, what));
+    invalid_argument(fmt::format("the batch rule of target \"{}\": {}", p.target_name, what));
   };
   const size_t count = p.result_types.size();
   if (results.outputs.size() != count || results.axes.size() != count) {

@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/type_text.h>
 #include <farcall/ffi/registry.h>
 #include <farcall/ops/define.h>
 #include <farcall/ops/ffi_call.h>
 #include <farcall/trace/interpreter.h>
 
 #include "ops/foreign/definitions.h"
-#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {
@@ -32,7 +32,7 @@ std::vector<Array> TargetCall::operator()(ListOf<Array> operands) const {
   if (!std::ranges::equal(types, operand_types, same)) {
     const TargetDefinitionPtr definition = find_definition(params.target_name);
     if (!definition || !definition->shape) {
-      type_error(
+      invalid_argument(
           fmt::format("a rule of target \"{}\" makes its call on ({}), where it was on ({}). "
                       "What the results are then, a shape rule says: give one with define, "
                       "or use ffi_call",

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ops/internal/type_rules.h"
+#include <farcall/core/error.h>
 
 namespace farcall {
 namespace {
@@ -20,8 +20,8 @@ constexpr std::array<std::string_view, 5> kVmapMethods = {
 
 void check_vmap_method(std::string_view what, std::string_view method) {
   if (std::ranges::find(kVmapMethods, method) != kVmapMethods.end()) return;
-  type_error(fmt::format("{}: vmap_method must be one of {} or None, got \"{}\"", what,
-                         fmt::join(kVmapMethods, ", "), method));
+  invalid_argument(fmt::format("{}: vmap_method must be one of {} or None, got \"{}\"", what,
+                               fmt::join(kVmapMethods, ", "), method));
 }
 
 void check_no_keys(std::string_view what, std::span<const ShapeDtype> inputs,
@@ -44,8 +44,8 @@ void check_aliases(std::string_view what, std::span<const std::pair<int64_t, int
   std::vector<bool> is_taken(outputs.size(), false), is_given(inputs.size(), false);
   for (const auto& [input, output] : aliases) {
     const auto fail = [&, input = input, output = output](const std::string& why) {
-      type_error(fmt::format("{}: input_output_aliases contains the mapping '{}:{}'{}", what, input,
-                             output, why));
+      invalid_argument(fmt::format("{}: input_output_aliases contains the mapping '{}:{}'{}", what,
+                                   input, output, why));
     };
     if (input < 0 || input >= static_cast<int64_t>(inputs.size())) {
       fail(fmt::format(" with input index {} outside the range [0, {})", input, inputs.size()));

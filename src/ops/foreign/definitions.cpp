@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/error.h>
 #include <farcall/ffi/attribute_type.h>
 #include <farcall/ffi/registry.h>
 #include <farcall/ops/define.h>
 #include <farcall/trace/interpreter.h>
 
 #include "ops/foreign/checks.h"
-#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {
@@ -29,9 +29,9 @@ Definitions& definitions() {
 }
 
 void check_definition(const std::string& target, const TargetDefinition& d) {
-  if (target.empty()) type_error("define_target: target_name is empty");
+  if (target.empty()) invalid_argument("define_target: target_name is empty");
   const auto fail = [&](std::string_view what) {
-    type_error(fmt::format("define_target(\"{}\"): {}", target, what));
+    invalid_argument(fmt::format("define_target(\"{}\"): {}", target, what));
   };
   if (static_cast<bool>(d.forward) != static_cast<bool>(d.backward)) {
     fail("reverse mode needs both halves, forward and backward");

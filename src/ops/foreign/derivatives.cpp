@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <farcall/core/error.h>
 #include <farcall/ops/define.h>
 #include <farcall/ops/lax.h>
 #include <farcall/trace/batch.h>
@@ -14,7 +15,6 @@
 
 #include "ops/foreign/elements.h"
 #include "ops/foreign/rules.h"
-#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {
@@ -33,15 +33,15 @@ FfiCallParams without_side_effect(FfiCallParams params) {
 void check_count(const std::string& target, std::string_view rule, std::string_view what,
                  size_t wanted, size_t got) {
   if (wanted == got) return;
-  type_error(fmt::format("the {} rule of target \"{}\": expected {} {}, got {}", rule, target,
-                         wanted, what, got));
+  invalid_argument(fmt::format("the {} rule of target \"{}\": expected {} {}, got {}", rule, target,
+                               wanted, what, got));
 }
 
 void check_type(const std::string& target, std::string_view rule, const std::string& what,
                 ShapeDtype wanted, ShapeDtype got) {
   if (wanted.strengthened() == got.strengthened()) return;
-  type_error(fmt::format("the {} rule of target \"{}\": {} should be {}, got {}", rule, target,
-                         what, wanted.strengthened().to_string(), got.to_string()));
+  invalid_argument(fmt::format("the {} rule of target \"{}\": {} should be {}, got {}", rule,
+                               target, what, wanted.strengthened().to_string(), got.to_string()));
 }
 
 void check_results(const FfiCallParams& p, std::string_view rule, std::span<const Array> results) {
@@ -210,7 +210,7 @@ JvpResults jvp_from_linearity(const JvpCall& call, const TargetDefinition& defin
   for (size_t i = 0; i < call.tangents.size(); ++i) {
     const auto has = [&](const Indices& group) { return contains(group, i); };
     if (!call.tangents[i].is_null() && std::ranges::none_of(definition.linear_in, has)) {
-      type_error(
+      invalid_argument(
           fmt::format("ffi_call(\"{}\"): cannot be differentiated with respect to operand "
                       "{}: its definition is linear in other operands only, and gives no "
                       "jvp or vjp",
@@ -284,7 +284,7 @@ Array transpose_by_columns(const TransposeCall& call, size_t operand) {
 }
 
 [[noreturn]] void no_derivative(const std::string& target) {
-  type_error(
+  invalid_argument(
       fmt::format("ffi_call(\"{}\"): cannot be differentiated. Wrap the call in custom_jvp or "
                   "custom_vjp, or give the target its derivative with define",
                   target));
@@ -303,7 +303,7 @@ void check_linear(const TransposeCall& call, const std::string& target,
   };
   if (definition && std::ranges::any_of(definition->linear_in, has_all)) return;
   const bool is_one = varying.size() == 1;
-  type_error(fmt::format(
+  invalid_argument(fmt::format(
       "ffi_call(\"{}\"): cannot be transposed, which reverse mode needs here: "
       "it is not known to be linear in operand{} {}{}. Say so with "
       "define(..., linear_in=...), or wrap the call in custom_vjp",

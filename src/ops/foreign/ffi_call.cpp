@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/error.h>
 #include <farcall/core/layout.h>
 #include <farcall/core/lru_cache.h>
 #include <farcall/ops/define.h>
@@ -22,7 +23,6 @@
 #include "ops/foreign/definitions.h"
 #include "ops/foreign/rules.h"
 #include "ops/internal/register.h"
-#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {
@@ -30,8 +30,8 @@ namespace {
 template <class... Args>
 [[noreturn]] void fail_call(std::string_view target, fmt::format_string<Args...> format,
                             Args&&... args) {
-  type_error(fmt::format("ffi_call(\"{}\"): {}", target,
-                         fmt::format(format, std::forward<Args>(args)...)));
+  invalid_argument(fmt::format("ffi_call(\"{}\"): {}", target,
+                               fmt::format(format, std::forward<Args>(args)...)));
 }
 
 void check_layouts(std::string_view target, std::string_view option, std::string_view what,
@@ -140,7 +140,7 @@ FARCALL_REGISTER_PRIMITIVE(kFfiCall);
 // Checks that depend on the options only.
 void check_options(const std::string& target, std::span<const ShapeDtype> results,
                    const FfiCallOptions& options) {
-  if (target.empty()) type_error("ffi_call: target_name is empty");
+  if (target.empty()) invalid_argument("ffi_call: target_name is empty");
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i].is_valid()) fail_call(target, "result {} has no dtype", i);
   }

@@ -6,9 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/error.h>
 #include <farcall/ops/define.h>
-
-#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {
@@ -130,7 +129,7 @@ class SignatureParser {
     if (!take(token)) fail(fmt::format("expected \"{}\"", token));
   }
   [[noreturn]] void fail(std::string_view what) const {
-    type_error(
+    invalid_argument(
         fmt::format("shape signature \"{}\": {} at column {}; write for instance \"[..., n], "
                     "[n] -> [..., n]\"",
                     text_, what, next_ + 1));
@@ -205,7 +204,7 @@ class Match {
     return sum;
   }
   [[noreturn]] void fail(std::string_view what) const {
-    type_error(fmt::format("shapes do not fit \"{}\": {}", signature_, what));
+    invalid_argument(fmt::format("shapes do not fit \"{}\": {}", signature_, what));
   }
 
   const std::string& signature_;
@@ -221,8 +220,8 @@ shape_signature(const std::string& text) {
   return [text, operands = std::move(operands), results = std::move(results)](
              std::span<const ShapeDtype> types, const Attributes&) {
     if (types.size() != operands.size()) {
-      type_error(fmt::format("shapes do not fit \"{}\": expected {} operands, got {}", text,
-                             operands.size(), types.size()));
+      invalid_argument(fmt::format("shapes do not fit \"{}\": expected {} operands, got {}", text,
+                                   operands.size(), types.size()));
     }
     Match match(text);
     for (size_t i = 0; i < types.size(); ++i) match.bind(operands[i], types[i], i);

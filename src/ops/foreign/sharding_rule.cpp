@@ -9,9 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <farcall/core/error.h>
 #include <farcall/core/sizes.h>
-
-#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {
@@ -97,7 +96,7 @@ class RuleParser {
     return std::string(text_.substr(begin, next_ - begin));
   }
   [[noreturn]] void fail(std::string_view what) const {
-    type_error(
+    invalid_argument(
         fmt::format("sharding rule \"{}\": {} at column {}; write for instance "
                     "\"... n, n -> ... n\"",
                     text_, what, next_ + 1));
@@ -180,7 +179,7 @@ class Checker {
   }
 
   [[noreturn]] void fail(const std::string& what) const {
-    type_error(fmt::format("sharding rule \"{}\": {}", text_, what));
+    invalid_argument(fmt::format("sharding rule \"{}\": {}", text_, what));
   }
 
   struct Compound {
@@ -207,7 +206,7 @@ void check_options(const std::string& text, const ShardingRuleOptions& options,
     }
   }
   const auto fail = [&](const std::string& what) {
-    type_error(fmt::format("sharding rule \"{}\": {}", text, what));
+    invalid_argument(fmt::format("sharding rule \"{}\": {}", text, what));
   };
   for (const auto& [factor, size] : options.factor_sizes) {
     const auto known = is_whole.find(factor);

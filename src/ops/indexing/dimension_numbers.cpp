@@ -16,7 +16,7 @@ void check_distinct(std::vector<int64_t> dims, size_t rank, std::string_view wha
   const bool lies_inside =
       dims.empty() || (dims.front() >= 0 && dims.back() < static_cast<int64_t>(rank));
   if (!lies_inside || std::ranges::adjacent_find(dims) != dims.end()) {
-    type_error(fmt::format("{} {} must be distinct and lie in [0, {})", what, text, rank));
+    invalid_argument(fmt::format("{} {} must be distinct and lie in [0, {})", what, text, rank));
   }
 }
 
@@ -24,7 +24,7 @@ void check_disjoint(std::span<const int64_t> dims, std::span<const int64_t> othe
                     std::string_view what, std::string_view other) {
   for (const int64_t dim : dims) {
     if (std::ranges::find(others, dim) != others.end()) {
-      type_error(fmt::format("dimension {} is in {} and in {}", dim, what, other));
+      invalid_argument(fmt::format("dimension {} is in {} and in {}", dim, what, other));
     }
   }
 }
@@ -46,7 +46,8 @@ void check_dimension_numbers(const GatherDimensionNumbers& n, ShapeDtype operand
                              ShapeDtype indices, size_t window_rank, const Names& names) {
   constexpr std::string_view kBatching = "operand_batching_dims";
   check_index_operand(indices, "indices");
-  if (indices.rank() == 0) type_error("indices need a last dimension, which holds each start");
+  if (indices.rank() == 0)
+    invalid_argument("indices need a last dimension, which holds each start");
   check_axes(n.offset_dims, window_rank, names.window_dims);
   check_axes(n.collapsed_slice_dims, operand.rank(), names.collapsed_dims);
   check_axes(n.operand_batching_dims, operand.rank(), kBatching);
@@ -56,27 +57,29 @@ void check_dimension_numbers(const GatherDimensionNumbers& n, ShapeDtype operand
   check_disjoint(n.start_index_map, n.operand_batching_dims, names.index_map, kBatching);
   const auto components = static_cast<size_t>(indices.shape().back());
   if (n.start_index_map.size() != components) {
-    type_error(fmt::format("{} {} must have an entry for each of the {} components of an index",
-                           names.index_map, shape_to_string(n.start_index_map), components));
+    invalid_argument(
+        fmt::format("{} {} must have an entry for each of the {} components of an index",
+                    names.index_map, shape_to_string(n.start_index_map), components));
   }
   if (n.operand_batching_dims.size() != n.start_indices_batching_dims.size()) {
-    type_error(fmt::format("{} {} and {} {} must be of one length", kBatching,
-                           shape_to_string(n.operand_batching_dims), names.indices_batching_dims,
-                           shape_to_string(n.start_indices_batching_dims)));
+    invalid_argument(fmt::format("{} {} and {} {} must be of one length", kBatching,
+                                 shape_to_string(n.operand_batching_dims),
+                                 names.indices_batching_dims,
+                                 shape_to_string(n.start_indices_batching_dims)));
   }
   for (size_t i = 0; i < n.operand_batching_dims.size(); ++i) {
     const int64_t a = n.operand_batching_dims[i], b = n.start_indices_batching_dims[i];
     if (operand.shape()[a] != indices.shape()[b]) {
-      type_error(fmt::format("batching dimension {} of {} and {} of {} differ in size", a,
-                             operand.to_string(), b, indices.to_string()));
+      invalid_argument(fmt::format("batching dimension {} of {} and {} of {} differ in size", a,
+                                   operand.to_string(), b, indices.to_string()));
     }
   }
   const size_t kept =
       operand.rank() - n.collapsed_slice_dims.size() - n.operand_batching_dims.size();
   if (n.offset_dims.size() != kept) {
-    type_error(fmt::format("{} {} must name the {} dimensions that windows of {} keep",
-                           names.window_dims, shape_to_string(n.offset_dims), kept,
-                           operand.to_string()));
+    invalid_argument(fmt::format("{} {} must name the {} dimensions that windows of {} keep",
+                                 names.window_dims, shape_to_string(n.offset_dims), kept,
+                                 operand.to_string()));
   }
 }
 

@@ -22,7 +22,7 @@ constexpr size_t kSliceStarts = 1, kUpdateStarts = 2;
 
 std::vector<ShapeDtype> dynamic_slice_rule(std::span<const ShapeDtype> inputs,
                                            const Params* params) {
-  if (inputs.empty()) type_error("expected an operand and its start indices");
+  if (inputs.empty()) invalid_argument("expected an operand and its start indices");
   const ShapeDtype x = inputs[0];
   check_starts(inputs, kSliceStarts);
   const auto& sizes = params_as<DynamicSliceParams>(params).slice_sizes;
@@ -30,21 +30,21 @@ std::vector<ShapeDtype> dynamic_slice_rule(std::span<const ShapeDtype> inputs,
   for (size_t i = 0; fits && i < sizes.size(); ++i)
     fits = 0 <= sizes[i] && sizes[i] <= x.shape()[i];
   if (!fits) {
-    type_error(fmt::format("slice_sizes {} must lie in the shape of {}", shape_to_string(sizes),
-                           x.to_string()));
+    invalid_argument(fmt::format("slice_sizes {} must lie in the shape of {}",
+                                 shape_to_string(sizes), x.to_string()));
   }
   return {x.with_shape(sizes)};
 }
 
 std::vector<ShapeDtype> update_rule(std::span<const ShapeDtype> inputs, const Params*) {
-  if (inputs.size() < 2) type_error("expected an operand, an update and start indices");
+  if (inputs.size() < 2) invalid_argument("expected an operand, an update and start indices");
   const ShapeDtype x = inputs[0], update = inputs[1];
   check_starts(inputs, kUpdateStarts);
   bool fits = update.rank() == x.rank();
   for (size_t i = 0; fits && i < x.rank(); ++i) fits = update.shape()[i] <= x.shape()[i];
   if (!fits) {
-    type_error(fmt::format("the update must lie in the operand; got {}",
-                           types_to_string(inputs.first(kUpdateStarts))));
+    invalid_argument(fmt::format("the update must lie in the operand; got {}",
+                                 types_to_string(inputs.first(kUpdateStarts))));
   }
   return {common_dtype(inputs.first(kUpdateStarts), x.shape())};
 }

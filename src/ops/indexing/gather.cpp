@@ -21,7 +21,7 @@ std::vector<ShapeDtype> gather_rule(std::span<const ShapeDtype> inputs, const Pa
   check_operand_count(inputs, 2);
   const auto& p = params_as<GatherParams>(params);
   const ShapeDtype x = inputs[0], indices = inputs[1];
-  if (x.is_token()) type_error("tokens have no elements");
+  if (x.is_token()) invalid_argument("tokens have no elements");
   const size_t rank = indices.rank() + p.offset_dims.size() - (indices.rank() > 0 ? 1 : 0);
   check_dimension_numbers(p, x, indices, rank, kGatherNames);
   bool fits = p.slice_sizes.size() == x.rank();
@@ -29,8 +29,8 @@ std::vector<ShapeDtype> gather_rule(std::span<const ShapeDtype> inputs, const Pa
     fits = 0 <= p.slice_sizes[i] && p.slice_sizes[i] <= x.shape()[i];
   }
   if (!fits) {
-    type_error(fmt::format("slice_sizes {} must lie in the shape of {}",
-                           shape_to_string(p.slice_sizes), x.to_string()));
+    invalid_argument(fmt::format("slice_sizes {} must lie in the shape of {}",
+                                 shape_to_string(p.slice_sizes), x.to_string()));
   }
   Shape window;
   const std::vector<int64_t> kept = kept_dims(p, x.rank());
@@ -39,8 +39,9 @@ std::vector<ShapeDtype> gather_rule(std::span<const ShapeDtype> inputs, const Pa
       window.push_back(p.slice_sizes[i]);
     } else if (p.slice_sizes[i] > 1 ||
                (p.slice_sizes[i] == 0 && contains(p.collapsed_slice_dims, i))) {
-      type_error(fmt::format("slice_sizes {} must be 1 in dimension {}, which windows leave out",
-                             shape_to_string(p.slice_sizes), i));
+      invalid_argument(
+          fmt::format("slice_sizes {} must be 1 in dimension {}, which windows leave out",
+                      shape_to_string(p.slice_sizes), i));
     }
   }
   if (p.fill_value) {
@@ -103,8 +104,7 @@ FARCALL_REGISTER_PRIMITIVE(kGather);
 
 std::string lax::fill_text(const Array& value, DType dtype) {
   if (value.rank() != 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("fill_value must be a scalar, got {}", value.type().to_string()));
+    invalid_argument(fmt::format("fill_value must be a scalar, got {}", value.type().to_string()));
   }
   return format_element(dtype, convert(value, {dtype, false}).data());
 }

@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include <farcall/core/element_text.h>
+#include <farcall/core/error.h>
+#include <farcall/core/type_text.h>
 #include <farcall/ops/lax.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/differentiate.h>
-
-#include "ops/internal/type_rules.h"
 
 namespace farcall::indexing {
 
@@ -69,17 +69,17 @@ void check_index_operand(ShapeDtype indices, std::string_view what) {
 void check_starts(std::span<const ShapeDtype> inputs, size_t first) {
   const size_t rank = inputs[0].rank();
   if (inputs.size() - first != rank) {
-    type_error(fmt::format("expected {} start indices for {}, got {}", rank, inputs[0].to_string(),
-                           inputs.size() - first));
+    invalid_argument(fmt::format("expected {} start indices for {}, got {}", rank,
+                                 inputs[0].to_string(), inputs.size() - first));
   }
   for (const ShapeDtype& start : inputs.subspan(first)) {
     check_index_operand(start, "start indices");
     if (start.rank() != 0) {
-      type_error(fmt::format("start indices must be scalars, got {}", start.to_string()));
+      invalid_argument(fmt::format("start indices must be scalars, got {}", start.to_string()));
     }
     if (start.dtype() != inputs[first].dtype()) {
-      type_error(fmt::format("start indices must have one dtype; got {}",
-                             types_to_string(inputs.subspan(first))));
+      invalid_argument(fmt::format("start indices must have one dtype; got {}",
+                                   types_to_string(inputs.subspan(first))));
     }
   }
 }

@@ -20,14 +20,14 @@ namespace {
 using namespace indexing;
 
 [[noreturn]] void padding_does_not_fit(ShapeDtype x, size_t i, const PaddingDimension& p) {
-  type_error(fmt::format("padding ({}, {}, {}) makes dimension {} of {} too large", p.low, p.high,
-                         p.interior, i, x.to_string()));
+  invalid_argument(fmt::format("padding ({}, {}, {}) makes dimension {} of {} too large", p.low,
+                               p.high, p.interior, i, x.to_string()));
 }
 
 int64_t padded_size(ShapeDtype x, size_t i, const PaddingDimension& p) {
   if (p.interior < 0) {
-    type_error(fmt::format("interior padding must not be negative, got {} for dimension {}",
-                           p.interior, i));
+    invalid_argument(fmt::format("interior padding must not be negative, got {} for dimension {}",
+                                 p.interior, i));
   }
   const int64_t size = x.shape()[i];
   try {
@@ -42,17 +42,19 @@ std::vector<ShapeDtype> pad_rule(std::span<const ShapeDtype> inputs, const Param
   const auto& config = params_as<PadParams>(params).padding_config;
   const ShapeDtype x = inputs[0];
   if (config.size() != x.rank()) {
-    type_error(fmt::format("padding_config must have one entry for each dimension of {}, got {}",
-                           x.to_string(), config.size()));
+    invalid_argument(
+        fmt::format("padding_config must have one entry for each dimension of {}, got {}",
+                    x.to_string(), config.size()));
   }
   if (inputs[1].rank() != 0) {
-    type_error(fmt::format("the padding value must be a scalar, got {}", inputs[1].to_string()));
+    invalid_argument(
+        fmt::format("the padding value must be a scalar, got {}", inputs[1].to_string()));
   }
   Shape shape;
   for (size_t i = 0; i < x.rank(); ++i) {
     shape.push_back(padded_size(x, i, config[i]));
     if (shape[i] < 0) {
-      type_error(
+      invalid_argument(
           fmt::format("padding ({}, {}, {}) removes more elements than dimension {} of {} has",
                       config[i].low, config[i].high, config[i].interior, i, x.to_string()));
     }

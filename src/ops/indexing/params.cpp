@@ -48,8 +48,8 @@ GatherScatterMode parse_mode(std::string_view name) {
   for (const ModeName& row : kModeNames) {
     if (row.name == name) return row.mode;
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("mode must be clip, fill, drop or promise_in_bounds; got \"{}\"", name));
+  invalid_argument(
+      fmt::format("mode must be clip, fill, drop or promise_in_bounds; got \"{}\"", name));
 }
 
 Value to_value(GatherScatterMode v) { return std::string(mode_name(v)); }

@@ -26,14 +26,14 @@ std::vector<ShapeDtype> scatter_rule(std::span<const ShapeDtype> inputs, const P
   const auto& p = params_as<ScatterParams>(params);
   const ShapeDtype x = inputs[0], indices = inputs[1], updates = inputs[2];
   if (x.is_token() || !accepts(x.dtype())) {
-    type_error(fmt::format("is not defined for {}", x.to_string()));
+    invalid_argument(fmt::format("is not defined for {}", x.to_string()));
   }
   const ShapeDtype values[] = {x, updates};
   const ShapeDtype result = common_dtype(values, x.shape());
   const GatherDimensionNumbers numbers = as_gather(p);
   check_dimension_numbers(numbers, x, indices, updates.rank(), kScatterNames);
   if (updates.rank() != indices.rank() - 1 + numbers.offset_dims.size()) {
-    type_error(
+    invalid_argument(
         fmt::format("updates need {} dimensions, one for each but the last of the indices "
                     "and one for each of update_window_dims; got {}",
                     indices.rank() - 1 + numbers.offset_dims.size(), updates.to_string()));
@@ -43,14 +43,15 @@ std::vector<ShapeDtype> scatter_rule(std::span<const ShapeDtype> inputs, const P
   const std::vector<int64_t> kept = kept_dims(numbers, x.rank());
   for (size_t i = 0; i < kept.size(); ++i) {
     if (window[i] > x.shape()[kept[i]]) {
-      type_error(fmt::format("windows of {} are too large for dimension {} of {}",
-                             updates.to_string(), kept[i], x.to_string()));
+      invalid_argument(fmt::format("windows of {} are too large for dimension {} of {}",
+                                   updates.to_string(), kept[i], x.to_string()));
     }
   }
   const Shape expected = shape_of_windows(numbers, indices, window);
   if (!std::ranges::equal(expected, updates.shape())) {
-    type_error(fmt::format("updates for indices {} must have shape {}, got {}", indices.to_string(),
-                           shape_to_string(expected), updates.to_string()));
+    invalid_argument(fmt::format("updates for indices {} must have shape {}, got {}",
+                                 indices.to_string(), shape_to_string(expected),
+                                 updates.to_string()));
   }
   return {result};
 }

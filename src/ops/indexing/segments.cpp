@@ -18,7 +18,7 @@ namespace {
 using numpy::Update;
 
 [[noreturn]] void refuse_segments(std::string_view function, std::string text) {
-  throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: {}", function, text));
+  invalid_argument(fmt::format("{}: {}", function, text));
 }
 
 void check_segments(std::string_view f, const Array& data, const Array& ids,
@@ -46,10 +46,10 @@ void check_segments(std::string_view f, const Array& data, const Array& ids,
 int64_t count_segments(std::string_view f, const Array& ids, const SegmentOptions& options) {
   if (options.num_segments) return *options.num_segments;
   if (!ids.has_known_values()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: num_segments must be given, because the values of segment_ids are "
-                            "not known while the function is recorded",
-                            f));
+    invalid_argument(
+        fmt::format("{}: num_segments must be given, because the values of segment_ids are "
+                    "not known while the function is recorded",
+                    f));
   }
   const std::vector<int64_t> values = integer_values(ids);
   return values.empty() ? 0 : std::max<int64_t>(0, *std::ranges::max_element(values) + 1);

@@ -102,10 +102,10 @@ JvpResults zero_jvp(const JvpCall& call) {
 }
 
 void not_linear(const Primitive& primitive) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: is not linear in the operands that it is transposed with respect "
-                          "to; transpose with respect to one of them, or use vjp",
-                          primitive.name));
+  invalid_argument(
+      fmt::format("{}: is not linear in the operands that it is transposed with respect "
+                  "to; transpose with respect to one of them, or use vjp",
+                  primitive.name));
 }
 
 // ---- batching

@@ -6,13 +6,9 @@
 
 namespace farcall {
 
-void type_error(std::string message) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 void check_operand_count(std::span<const ShapeDtype> inputs, size_t count) {
   if (inputs.size() != count) {
-    type_error(
+    invalid_argument(
         fmt::format("expected {} operand{}, got {}", count, count == 1 ? "" : "s", inputs.size()));
   }
 }
@@ -21,7 +17,7 @@ void check_axes(std::span<const int64_t> axes, size_t rank, std::string_view wha
   int64_t previous = -1;
   for (const int64_t axis : axes) {
     if (axis <= previous || axis >= static_cast<int64_t>(rank)) {
-      type_error(
+      invalid_argument(
           fmt::format("{} {} must increase and lie in [0, {})", what, shape_to_string(axes), rank));
     }
     previous = axis;
@@ -47,8 +43,8 @@ std::span<const int64_t> elementwise_shape(std::span<const ShapeDtype> inputs) {
     if (shape.empty()) {
       shape = input.shape();
     } else if (!std::ranges::equal(shape, input.shape())) {
-      type_error(fmt::format("operands must have one shape, or be scalars; got {}",
-                             types_to_string(inputs)));
+      invalid_argument(fmt::format("operands must have one shape, or be scalars; got {}",
+                                   types_to_string(inputs)));
     }
   }
   return shape;
@@ -58,7 +54,7 @@ ShapeDtype common_dtype(std::span<const ShapeDtype> inputs, std::span<const int6
   bool weak = true;
   for (const ShapeDtype& input : inputs) {
     if (input.dtype() != inputs[0].dtype()) {
-      type_error(
+      invalid_argument(
           fmt::format("operands must have one dtype; got {}. Convert them with "
                       "convert_element_type, or use the functions of farcall.numpy, which "
                       "promote",

@@ -11,8 +11,6 @@
 
 namespace farcall {
 
-[[noreturn]] void type_error(std::string message);
-
 // Raises unless there are `count` operands.
 void check_operand_count(std::span<const ShapeDtype> inputs, size_t count);
 // Raises unless `axes` are distinct, increasing and below `rank`.

@@ -34,7 +34,7 @@ void check_ranks(std::span<const std::span<const int64_t>> shapes, std::string_v
         "operands of shapes {} have different ranks, and the flag numpy_rank_promotion is \"{}\". "
         "Make the ranks equal with reshape or expand_dims",
         text, rule == RankPromotion::kRaise ? "raise" : "warn");
-    if (rule == RankPromotion::kRaise) throw Error(ErrorCode::kInvalidArgument, message);
+    if (rule == RankPromotion::kRaise) invalid_argument(message);
     return send_message(MessageKind::kWarning, fmt::format("{}: {}", function, message));
   }
 }
@@ -307,9 +307,8 @@ namespace {
 std::pair<Array, Array> whole_numbers(const Array& x, const Array& y, std::string_view function) {
   const auto [a, b] = promote(x, y, function);
   if (is_integer(a.dtype())) return {a, b};
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: takes integers, got {} and {}", function, dtype_info(x.dtype()).name,
-                          dtype_info(y.dtype()).name));
+  invalid_argument(fmt::format("{}: takes integers, got {} and {}", function,
+                               dtype_info(x.dtype()).name, dtype_info(y.dtype()).name));
 }
 
 }  // namespace

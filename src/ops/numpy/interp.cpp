@@ -66,9 +66,8 @@ Array along_line(const Array& x, const Points& points) {
 // elements.
 Array searchsorted(const Array& a, const Array& v, bool after_equal) {
   if (a.rank() != 1) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("searchsorted: a must be a vector, its shape is {}",
-                            shape_to_string(a.shape())));
+    invalid_argument(fmt::format("searchsorted: a must be a vector, its shape is {}",
+                                 shape_to_string(a.shape())));
   }
   const auto [sorted, wanted] = with_error_prefix("searchsorted", [&] {
     const ShapeDtype types[] = {a.type(), v.type()};
@@ -94,8 +93,7 @@ Array searchsorted(const Array& a, const Array& v, bool after_equal) {
 
 Array interp(const Array& x, const Array& xp, const Array& fp, const InterpOptions& options) {
   if (xp.rank() != 1 || !std::ranges::equal(xp.shape(), fp.shape()) || xp.size() == 0) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
+    invalid_argument(
         fmt::format("interp: xp and fp must be vectors of one size, not empty; got {} and {}",
                     shape_to_string(xp.shape()), shape_to_string(fp.shape())));
   }
@@ -110,8 +108,7 @@ Array interp(const Array& x, const Array& xp, const Array& fp, const InterpOptio
   if (options.period) {
     const double size = std::fabs(*options.period);
     if (!(size > 0)) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("interp: period must not be zero, got {}", *options.period));
+      invalid_argument(fmt::format("interp: period must not be zero, got {}", *options.period));
     }
     const Array period = scalar_of(real, size);
     at = remainder(at, period);
@@ -133,14 +130,12 @@ Array gradient(const Array& f_in, const Array& spacing, int64_t axis_in) {
   const int64_t axis = normalize_axis(axis_in, f_in.rank(), "gradient");
   const int64_t size = f_in.shape()[axis];
   if (size < 2) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
+    invalid_argument(
         fmt::format("gradient: needs at least two points, dimension {} has {}", axis, size));
   }
   if (spacing.rank() > 1 || (spacing.rank() == 1 && spacing.shape()[0] != size)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("gradient: dimension {} has {} points, got coordinates {}", axis, size,
-                            spacing.type().to_string()));
+    invalid_argument(fmt::format("gradient: dimension {} has {} points, got coordinates {}", axis,
+                                 size, spacing.type().to_string()));
   }
   const PromotedDType common = with_error_prefix("gradient", [&] {
     const ShapeDtype types[] = {f_in.type(), spacing.type()};

@@ -13,9 +13,8 @@ namespace {
 
 void require_rank(const Array& x, const Array& y, std::string_view function) {
   if (x.rank() == 0 || y.rank() == 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: a scalar has no dimension to sum over; got {} and {}. Use *",
-                            function, x.type().to_string(), y.type().to_string()));
+    invalid_argument(fmt::format("{}: a scalar has no dimension to sum over; got {} and {}. Use *",
+                                 function, x.type().to_string(), y.type().to_string()));
   }
 }
 
@@ -36,11 +35,11 @@ Array matmul(const Array& x, const Array& y) {
   const int64_t contracted_a = static_cast<int64_t>(a.rank()) - 1;
   const int64_t contracted_b = b.rank() == 1 ? 0 : static_cast<int64_t>(b.rank()) - 2;
   if (a.shape()[contracted_a] != b.shape()[contracted_b]) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("matmul: dimension {} of {} is {}, dimension {} of {} is {}; they are "
-                            "summed over and must agree",
-                            contracted_a, a.type().to_string(), a.shape()[contracted_a],
-                            contracted_b, b.type().to_string(), b.shape()[contracted_b]));
+    invalid_argument(
+        fmt::format("matmul: dimension {} of {} is {}, dimension {} of {} is {}; they are "
+                    "summed over and must agree",
+                    contracted_a, a.type().to_string(), a.shape()[contracted_a], contracted_b,
+                    b.type().to_string(), b.shape()[contracted_b]));
   }
   const size_t batch_a = a.rank() > 2 ? a.rank() - 2 : 0, batch_b = b.rank() > 2 ? b.rank() - 2 : 0;
   if (batch_a == 0 && batch_b == 0) {

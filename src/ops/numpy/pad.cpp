@@ -17,14 +17,13 @@ namespace {
 
 void check_widths(const Array& x, const PadWidths& widths) {
   if (widths.size() != x.rank()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("pad: {} has {} dimensions, got {} pad widths", x.type().to_string(),
-                            x.rank(), widths.size()));
+    invalid_argument(fmt::format("pad: {} has {} dimensions, got {} pad widths",
+                                 x.type().to_string(), x.rank(), widths.size()));
   }
   for (const auto& [before, after] : widths) {
     if (before < 0 || after < 0) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("pad: widths must not be negative, got ({}, {})", before, after));
+      invalid_argument(
+          fmt::format("pad: widths must not be negative, got ({}, {})", before, after));
     }
   }
 }
@@ -53,10 +52,10 @@ Source source_of(std::string_view mode) {
   for (const auto& [name, source] : kSources) {
     if (name == mode) return source;
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("pad: mode must be constant, edge, empty, linear_ramp, maximum, mean, "
-                          "minimum, reflect, symmetric or wrap; got \"{}\"",
-                          mode));
+  invalid_argument(
+      fmt::format("pad: mode must be constant, edge, empty, linear_ramp, maximum, mean, "
+                  "minimum, reflect, symmetric or wrap; got \"{}\"",
+                  mode));
 }
 
 Array slice_along(const Array& x, int64_t axis, int64_t start, int64_t limit) {
@@ -100,15 +99,14 @@ Array statistic_of(const Array& x, PadStatistic statistic, int64_t axis) {
 void check_pairs(const Array& x, const PadWidths& widths, size_t count, std::string_view what) {
   check_widths(x, widths);
   if (count == x.rank()) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("pad: {} has {} dimensions, got {} pairs of {}", x.type().to_string(),
-                          x.rank(), count, what));
+  invalid_argument(fmt::format("pad: {} has {} dimensions, got {} pairs of {}",
+                               x.type().to_string(), x.rank(), count, what));
 }
 void check_not_empty(const Array& x, size_t axis) {
   if (x.shape()[axis] > 0) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("pad: dimension {} of {} is empty, so there are no elements to repeat",
-                          axis, x.type().to_string()));
+  invalid_argument(
+      fmt::format("pad: dimension {} of {} is empty, so there are no elements to repeat", axis,
+                  x.type().to_string()));
 }
 
 }  // namespace
@@ -160,8 +158,7 @@ Array pad(const Array& x, const PadWidths& widths, PadStatistic statistic,
     const int64_t size = x.shape()[i];
     const auto [first, last] = lengths.empty() ? std::pair(size, size) : lengths[i];
     if (first < 1 || last < 1) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("pad: lengths must be positive, got ({}, {})", first, last));
+      invalid_argument(fmt::format("pad: lengths must be positive, got ({}, {})", first, last));
     }
     const Array low =
         statistic_of(slice_along(result, axis, 0, std::min(first, size)), statistic, axis);
@@ -184,8 +181,7 @@ Array pad(const Array& x, const PadWidths& widths, std::string_view mode) {
     int64_t count;
     if (__builtin_add_overflow(before, after, &count) ||
         __builtin_add_overflow(count, size, &count)) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("pad: dimension {} of the result is too large", axis));
+      invalid_argument(fmt::format("pad: dimension {} of the result is too large", axis));
     }
     std::vector<int32_t> sources;
     sources.reserve(static_cast<size_t>(count));
@@ -254,8 +250,7 @@ Array roll(const Array& x, const Array& shift, const Axes& axes) {
   const auto num_axes = static_cast<int64_t>(axes->size());
   const int64_t num_shifts = shift.rank() == 0 ? 1 : shift.size();
   if (shift.rank() > 1 || (num_shifts != num_axes && num_shifts != 1 && num_axes != 1)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("roll: {} shifts for {} axes", num_shifts, num_axes));
+    invalid_argument(fmt::format("roll: {} shifts for {} axes", num_shifts, num_axes));
   }
   const std::vector<Shift> shifts = shifts_of(shift);
   Array result = x;

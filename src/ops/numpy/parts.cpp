@@ -24,8 +24,8 @@ Array slice_axis(const Array& x, int64_t axis, int64_t start, int64_t limit) {
 
 void require_matrix(const Array& x, std::string_view function) {
   if (x.rank() >= 2) return;
-  throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: needs at least two dimensions, got {}",
-                                                       function, x.type().to_string()));
+  invalid_argument(
+      fmt::format("{}: needs at least two dimensions, got {}", function, x.type().to_string()));
 }
 
 // x where compare(column - row, k) holds, else zero.
@@ -68,10 +68,10 @@ std::vector<Array> split(const Array& x, int64_t sections, int64_t axis) {
   const int64_t which = normalize_axis(axis, x.rank(), "split");
   const int64_t size = x.shape()[which];
   if (sections < 1 || size % sections != 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("split: dimension {} of {} cannot be divided into {} equal parts; "
-                            "array_split makes unequal ones",
-                            which, x.type().to_string(), sections));
+    invalid_argument(
+        fmt::format("split: dimension {} of {} cannot be divided into {} equal parts; "
+                    "array_split makes unequal ones",
+                    which, x.type().to_string(), sections));
   }
   std::vector<int64_t> indices;
   for (int64_t i = 1; i < sections; ++i) indices.push_back(i * (size / sections));
@@ -81,8 +81,7 @@ std::vector<Array> split(const Array& x, int64_t sections, int64_t axis) {
 Array repeat(const Array& x, int64_t repeats, std::optional<int64_t> axis) {
   if (!axis) return repeat(ravel(x), repeats, 0);
   if (repeats < 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("repeat: repeats must not be negative, got {}", repeats));
+    invalid_argument(fmt::format("repeat: repeats must not be negative, got {}", repeats));
   }
   const int64_t which = normalize_axis(*axis, x.rank(), "repeat");
   const int64_t inserted = which + 1;
@@ -100,8 +99,7 @@ Array tile(const Array& x, ListOf<int64_t> repeats) {
     const int64_t size = i + x.rank() < rank ? 1 : x.shape()[i + x.rank() - rank];
     const int64_t count = i + repeats.size() < rank ? 1 : repeats[i + repeats.size() - rank];
     if (count < 0) {
-      throw Error(
-          ErrorCode::kInvalidArgument,
+      invalid_argument(
           fmt::format("tile: repeats must not be negative, got {}", shape_to_string(repeats)));
     }
     apart.insert(apart.end(), {1, size});
@@ -121,8 +119,7 @@ Array diagonal(const Array& x, int64_t offset, int64_t axis1, int64_t axis2) {
   const int64_t rows = normalize_axis(axis1, x.rank(), "diagonal");
   const int64_t columns = normalize_axis(axis2, x.rank(), "diagonal");
   if (rows == columns) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("diagonal: axis1 and axis2 must differ, both are {}", axis1));
+    invalid_argument(fmt::format("diagonal: axis1 and axis2 must differ, both are {}", axis1));
   }
   std::vector<int64_t> order;
   for (int64_t i = 0; i < static_cast<int64_t>(x.rank()); ++i) {

@@ -111,8 +111,8 @@ Array at_part(const Ordered& ordered, const Array& part, QuantileMethod method, 
 Array checked_floats(const Array& x, std::string_view function) {
   Array array = promote_inexact(x, function);
   if (!is_complex(array.dtype())) return array;
-  throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: complex numbers have no order, got {}",
-                                                       function, x.type().to_string()));
+  invalid_argument(
+      fmt::format("{}: complex numbers have no order, got {}", function, x.type().to_string()));
 }
 
 // `unit`: the value of q that means the last element, 1 or 100.
@@ -120,15 +120,13 @@ Array quantile_in(const Array& x, const Array& q, double unit, const QuantileOpt
                   const std::string& function) {
   const Array array = checked_floats(x, function);
   if (q.rank() > 1) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: q must be a scalar or a vector, its shape is {}", function,
-                            shape_to_string(q.shape())));
+    invalid_argument(fmt::format("{}: q must be a scalar or a vector, its shape is {}", function,
+                                 shape_to_string(q.shape())));
   }
   const std::vector<int64_t> axes = normalize_axes(options.axes, array.rank(), function);
   if (std::ranges::any_of(axes, [&](int64_t axis) { return array.shape()[axis] == 0; })) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: an array of shape {} has no elements to choose", function,
-                            shape_to_string(array.shape())));
+    invalid_argument(fmt::format("{}: an array of shape {} has no elements to choose", function,
+                                 shape_to_string(array.shape())));
   }
   const DType places = dtype_of_places(array, q);
   const Array part = lax::div(convert(q, {places, false}), scalar_of(places, unit));

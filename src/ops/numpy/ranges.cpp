@@ -51,8 +51,7 @@ Ends wide_ends(const Array& start, const Array& stop, std::optional<DType> dtype
 
 int64_t count_intervals(int64_t num, bool endpoint, std::string_view function) {
   if (num < 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: num must not be negative, got {}", function, num));
+    invalid_argument(fmt::format("{}: num must not be negative, got {}", function, num));
   }
   return endpoint ? num - 1 : num;
 }
@@ -99,8 +98,7 @@ Array in_place(const Array& values, DType result, int64_t axis, std::string_view
 Array arange(double start, double stop, double step, DType dtype) {
   const double count = std::ceil((stop - start) / step);
   if (step == 0 || !std::isfinite(count) || count > 9e15) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
+    invalid_argument(
         fmt::format("arange: step must be nonzero and the bounds finite, got start {}, stop {}, "
                     "step {}",
                     start, stop, step));

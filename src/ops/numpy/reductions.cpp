@@ -27,9 +27,8 @@ Array reduce_extreme(Reduction reduction, const Array& x, const Axes& axes, bool
                      std::string_view function) {
   for (const int64_t axis : normalize_axes(axes, x.rank(), function)) {
     if (x.shape()[axis] > 0) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: dimension {} of {} is empty and has no extreme", function, axis,
-                            x.type().to_string()));
+    invalid_argument(fmt::format("{}: dimension {} of {} is empty and has no extreme", function,
+                                 axis, x.type().to_string()));
   }
   return reduce_axes(reduction, x, axes, keepdims, function);
 }
@@ -105,9 +104,8 @@ struct Spread {
 Spread spread_of(const Array& x, const Axes& axes, const VarOptions& options,
                  std::string_view function) {
   if (options.dtype && is_complex(x.dtype()) && !is_complex(*options.dtype)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: dtype must be complex as {} is, got {}", function,
-                            x.type().to_string(), dtype_short_name(*options.dtype)));
+    invalid_argument(fmt::format("{}: dtype must be complex as {} is, got {}", function,
+                                 x.type().to_string(), dtype_short_name(*options.dtype)));
   }
   const Array degrees = subtract(count(x, axes, options, function), options.ddof);
   const Array elements = promote_inexact(elements_of(x, options, function), function);
@@ -129,10 +127,10 @@ Array weights_of(const Array& x, const Axes& axes, const Array& weights) {
   const std::vector<int64_t> which = normalize_axes(axes, x.rank(), "average");
   if (!axes || which.size() != 1 || weights.rank() != 1 ||
       weights.shape()[0] != x.shape()[which[0]]) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("average: weights must have the shape of {} or be a vector of the size "
-                            "of the one axis, got {}",
-                            x.type().to_string(), weights.type().to_string()));
+    invalid_argument(
+        fmt::format("average: weights must have the shape of {} or be a vector of the size "
+                    "of the one axis, got {}",
+                    x.type().to_string(), weights.type().to_string()));
   }
   return lax::broadcast_in_dim(weights, x.shape(), which);
 }

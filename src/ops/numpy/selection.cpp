@@ -77,9 +77,8 @@ AlongAxis along_axis(const Array& x, const Array& indices, std::optional<int64_t
                      const TakeOptions& options, std::string_view function) {
   if (!axis) return along_axis(ravel(x), ravel(indices), 0, options, function);
   if (x.rank() != indices.rank()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: indices and the array must have one rank; got {} and {}", function,
-                            indices.type().to_string(), x.type().to_string()));
+    invalid_argument(fmt::format("{}: indices and the array must have one rank; got {} and {}",
+                                 function, indices.type().to_string(), x.type().to_string()));
   }
   const int64_t along = normalize_axis(*axis, x.rank(), function);
   Shape x_rest(x.shape().begin(), x.shape().end());
@@ -198,12 +197,10 @@ std::vector<Array> nonzero(const Array& x) {
 
 std::vector<Array> nonzero(const Array& x, int64_t size, ListOf<Array> fill_values) {
   if (size < 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("nonzero: size must not be negative, got {}", size));
+    invalid_argument(fmt::format("nonzero: size must not be negative, got {}", size));
   }
   if (!fill_values.empty() && fill_values.size() != x.rank()) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
+    invalid_argument(
         fmt::format("nonzero: got {} fill values for {} dimensions", fill_values.size(), x.rank()));
   }
   const PromotedDType as_index = {default_int(), false};

@@ -16,8 +16,8 @@ namespace {
 template <class... Args>
 [[noreturn]] void fail_shape(std::string_view function, fmt::format_string<Args...> format,
                              Args&&... args) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: {}", function, fmt::format(format, std::forward<Args>(args)...)));
+  invalid_argument(
+      fmt::format("{}: {}", function, fmt::format(format, std::forward<Args>(args)...)));
 }
 
 std::vector<Array> promote_all(std::span<const Array> arrays, std::string_view function) {
@@ -73,8 +73,7 @@ Shape broadcast_shapes(std::span<const std::span<const int64_t>> shapes) {
       if (size != 1) {
         std::string text;
         for (const auto each : shapes) text += (text.empty() ? "" : ", ") + shape_to_string(each);
-        throw Error(
-            ErrorCode::kInvalidArgument,
+        invalid_argument(
             fmt::format("shapes {} cannot be broadcast: dimension {} from the last is {} and "
                         "{}",
                         text, shape.size() - i, size, shape[i]));

@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/error.h>
 #include <farcall/core/sizes.h>
+#include <farcall/core/type_text.h>
 #include <farcall/ops/cumulative.h>
 #include <farcall/ops/lax.h>
 #include <farcall/trace/batch.h>
@@ -17,30 +19,32 @@
 
 #include "ops/internal/register.h"
 #include "ops/internal/rules.h"
-#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {
 
 std::vector<ShapeDtype> sort_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   const auto& p = params_as<SortParams>(params);
-  if (inputs.empty()) type_error("expected at least one operand");
+  if (inputs.empty()) invalid_argument("expected at least one operand");
   if (p.num_keys < 1 || p.num_keys > static_cast<int64_t>(inputs.size())) {
-    type_error(fmt::format("num_keys must lie in [1, {}], the number of operands; got {}",
-                           inputs.size(), p.num_keys));
+    invalid_argument(fmt::format("num_keys must lie in [1, {}], the number of operands; got {}",
+                                 inputs.size(), p.num_keys));
   }
   if (p.dimension < 0 || p.dimension >= static_cast<int64_t>(inputs[0].rank())) {
-    type_error(fmt::format("dimension {} does not lie in {}", p.dimension, inputs[0].to_string()));
+    invalid_argument(
+        fmt::format("dimension {} does not lie in {}", p.dimension, inputs[0].to_string()));
   }
   for (const ShapeDtype& input : inputs) {
     if (!std::ranges::equal(input.shape(), inputs[0].shape())) {
-      type_error(fmt::format("operands must have one shape; got {}", types_to_string(inputs)));
+      invalid_argument(
+          fmt::format("operands must have one shape; got {}", types_to_string(inputs)));
     }
-    if (input.is_token()) type_error("a token has no elements to sort");
+    if (input.is_token()) invalid_argument("a token has no elements to sort");
   }
   for (const ShapeDtype& input : inputs.first(static_cast<size_t>(p.num_keys))) {
     if (is_key(input.dtype())) {
-      type_error(fmt::format("keys of random numbers have no order; got {}", input.to_string()));
+      invalid_argument(
+          fmt::format("keys of random numbers have no order; got {}", input.to_string()));
     }
   }
   return {inputs.begin(), inputs.end()};

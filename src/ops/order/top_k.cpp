@@ -18,7 +18,6 @@
 #include "ops/internal/numpy.h"
 #include "ops/internal/register.h"
 #include "ops/internal/rules.h"
-#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {
@@ -26,22 +25,22 @@ namespace {
 std::vector<ShapeDtype> top_k_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   const auto& [k, axis] = params_as<TopKParams>(params);
   if (inputs.size() != 1) {
-    type_error(fmt::format("takes one operand, got {}", inputs.size()));
+    invalid_argument(fmt::format("takes one operand, got {}", inputs.size()));
   }
   const ShapeDtype& x = inputs[0];
   if (is_complex(x.dtype()) || is_key(x.dtype()) || x.is_token()) {
     throw TypeError(fmt::format("{} has no order", x.to_string()));
   }
   if (axis < 0 || axis >= static_cast<int64_t>(x.rank())) {
-    type_error(fmt::format("axis {} does not lie in {}", axis, x.to_string()));
+    invalid_argument(fmt::format("axis {} does not lie in {}", axis, x.to_string()));
   }
   const int64_t size = x.shape()[axis];
   if (k < 0 || k > size) {
-    type_error(fmt::format("k must lie in [0, {}], the size of dimension {} of {}; got {}", size,
-                           axis, x.to_string(), k));
+    invalid_argument(fmt::format("k must lie in [0, {}], the size of dimension {} of {}; got {}",
+                                 size, axis, x.to_string(), k));
   }
   if (size > std::numeric_limits<int32_t>::max()) {
-    type_error(
+    invalid_argument(
         fmt::format("positions in dimension {} of {} do not fit into int32", axis, x.to_string()));
   }
   std::vector<int64_t> shape(x.shape().begin(), x.shape().end());

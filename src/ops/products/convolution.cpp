@@ -26,8 +26,8 @@ using Indices = std::vector<int64_t>;
 void check_dimension_spec(const Indices& spec, ShapeDtype type, size_t rank,
                           std::string_view what) {
   if (type.rank() != rank || spec.size() != rank || !is_permutation(spec)) {
-    type_error(fmt::format("{} {} must be a permutation of {} dimensions; the operand is {}", what,
-                           shape_to_string(spec), rank, type.to_string()));
+    invalid_argument(fmt::format("{} {} must be a permutation of {} dimensions; the operand is {}",
+                                 what, shape_to_string(spec), rank, type.to_string()));
   }
 }
 
@@ -39,17 +39,17 @@ void check_counts(const ConvParams& p, size_t num_spatial) {
   for (const auto& [name, values] : lists) {
     if (values->size() != num_spatial ||
         std::ranges::any_of(*values, [](int64_t v) { return v < 1; })) {
-      type_error(fmt::format("{} {} must be {} positive numbers", name, shape_to_string(*values),
-                             num_spatial));
+      invalid_argument(fmt::format("{} {} must be {} positive numbers", name,
+                                   shape_to_string(*values), num_spatial));
     }
   }
   if (p.padding.size() != num_spatial) {
-    type_error(fmt::format("padding has {} pairs for {} spatial dimensions", p.padding.size(),
-                           num_spatial));
+    invalid_argument(fmt::format("padding has {} pairs for {} spatial dimensions", p.padding.size(),
+                                 num_spatial));
   }
   if (p.feature_group_count < 1 || p.batch_group_count < 1 ||
       (p.feature_group_count > 1 && p.batch_group_count > 1)) {
-    type_error(
+    invalid_argument(
         fmt::format("feature_group_count {} and batch_group_count {} must be positive, and "
                     "one of them 1",
                     p.feature_group_count, p.batch_group_count));
@@ -62,11 +62,11 @@ void check_features(const ConvParams& p, ShapeDtype lhs, ShapeDtype rhs) {
   // One of them is 1.
   const int64_t groups = p.feature_group_count * p.batch_group_count;
   if (features != checked_product(depth, p.feature_group_count)) {
-    type_error(fmt::format("the {} features of {} are not {} times the {} of {}", features,
-                           lhs.to_string(), p.feature_group_count, depth, rhs.to_string()));
+    invalid_argument(fmt::format("the {} features of {} are not {} times the {} of {}", features,
+                                 lhs.to_string(), p.feature_group_count, depth, rhs.to_string()));
   }
   if (out_features % groups != 0 || batch % p.batch_group_count != 0) {
-    type_error(
+    invalid_argument(
         fmt::format("{} output features and a batch of {} do not divide into "
                     "feature_group_count {} and batch_group_count {}",
                     out_features, batch, p.feature_group_count, p.batch_group_count));
@@ -79,12 +79,12 @@ std::vector<ShapeDtype> conv_rule(std::span<const ShapeDtype> inputs, const Para
   const ShapeDtype lhs = inputs[0], rhs = inputs[1];
   const size_t rank = lhs.rank();
   if (rank < 2)
-    type_error(fmt::format("needs batch and features; got {}", types_to_string(inputs)));
+    invalid_argument(fmt::format("needs batch and features; got {}", types_to_string(inputs)));
   check_dimension_spec(p.lhs_spec, lhs, rank, "lhs_spec");
   check_dimension_spec(p.rhs_spec, rhs, rank, "rhs_spec");
   if (p.out_spec.size() != rank || !is_permutation(p.out_spec)) {
-    type_error(fmt::format("out_spec {} must be a permutation of {} dimensions",
-                           shape_to_string(p.out_spec), rank));
+    invalid_argument(fmt::format("out_spec {} must be a permutation of {} dimensions",
+                                 shape_to_string(p.out_spec), rank));
   }
   check_counts(p, rank - 2);
   check_features(p, lhs, rhs);
@@ -99,7 +99,7 @@ std::vector<ShapeDtype> conv_rule(std::span<const ShapeDtype> inputs, const Para
   }
   const ShapeDtype type = common_dtype(inputs, shape);
   if (type.is_token() || type.dtype() == DType::kBool || is_key(type.dtype())) {
-    type_error(fmt::format("is not defined for {}", types_to_string(inputs)));
+    invalid_argument(fmt::format("is not defined for {}", types_to_string(inputs)));
   }
   return {type};
 }

@@ -21,17 +21,17 @@ namespace {
 void check_dimensions(ShapeDtype lhs, ShapeDtype rhs, std::span<const int64_t> left,
                       std::span<const int64_t> right, std::string_view what) {
   if (left.size() != right.size()) {
-    type_error(fmt::format("{} dimensions {} and {} differ in number", what, shape_to_string(left),
-                           shape_to_string(right)));
+    invalid_argument(fmt::format("{} dimensions {} and {} differ in number", what,
+                                 shape_to_string(left), shape_to_string(right)));
   }
   for (size_t i = 0; i < left.size(); ++i) {
     if (left[i] < 0 || left[i] >= static_cast<int64_t>(lhs.rank()) || right[i] < 0 ||
         right[i] >= static_cast<int64_t>(rhs.rank())) {
-      type_error(fmt::format("{} dimensions {} of {} and {} of {} are out of range", what, left[i],
-                             lhs.to_string(), right[i], rhs.to_string()));
+      invalid_argument(fmt::format("{} dimensions {} of {} and {} of {} are out of range", what,
+                                   left[i], lhs.to_string(), right[i], rhs.to_string()));
     }
     if (lhs.shape()[left[i]] != rhs.shape()[right[i]]) {
-      type_error(
+      invalid_argument(
           fmt::format("{} dimensions must agree in size: dimension {} of {} is {}, dimension "
                       "{} of {} is {}",
                       what, left[i], lhs.to_string(), lhs.shape()[left[i]], right[i],
@@ -45,7 +45,7 @@ std::vector<bool> used(size_t rank, std::span<const int64_t> a, std::span<const 
   std::vector<bool> marks(rank, false);
   for (const auto dimensions : {a, b}) {
     for (const int64_t dimension : dimensions) {
-      if (marks[dimension]) type_error(fmt::format("dimension {} is named twice", dimension));
+      if (marks[dimension]) invalid_argument(fmt::format("dimension {} is named twice", dimension));
       marks[dimension] = true;
     }
   }
@@ -70,7 +70,7 @@ std::vector<ShapeDtype> dot_rule(std::span<const ShapeDtype> inputs, const Param
   }
   const ShapeDtype type = common_dtype(inputs, shape);
   if (type.is_token() || is_key(type.dtype())) {
-    type_error(fmt::format("is not defined for {}", types_to_string(inputs)));
+    invalid_argument(fmt::format("is not defined for {}", types_to_string(inputs)));
   }
   return {type};
 }

@@ -17,9 +17,8 @@ namespace {
 template <class... Args>
 [[noreturn]] void fail_einsum(std::string_view subscripts, fmt::format_string<Args...> format,
                               Args&&... args) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("einsum(\"{}\"): {}", subscripts,
-                          fmt::format(format, std::forward<Args>(args)...)));
+  invalid_argument(fmt::format("einsum(\"{}\"): {}", subscripts,
+                               fmt::format(format, std::forward<Args>(args)...)));
 }
 
 // The letter of each dimension. Dimensions behind "..." have the label kEllipsis - i, where i

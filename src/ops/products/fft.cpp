@@ -34,8 +34,8 @@ void check_dtype(ShapeDtype x, const std::string& type) {
   const bool fits = is_real ? x.dtype() == DType::kFloat32 || x.dtype() == DType::kFloat64
                             : is_complex(x.dtype());
   if (fits) return;
-  type_error(fmt::format("{} takes {}; got {}", type, is_real ? "f32 or f64" : "complex numbers",
-                         x.to_string()));
+  invalid_argument(fmt::format("{} takes {}; got {}", type,
+                               is_real ? "f32 or f64" : "complex numbers", x.to_string()));
 }
 
 std::vector<ShapeDtype> fft_rule(std::span<const ShapeDtype> inputs, const Params* params) {
@@ -44,12 +44,12 @@ std::vector<ShapeDtype> fft_rule(std::span<const ShapeDtype> inputs, const Param
   const ShapeDtype x = inputs[0];
   constexpr std::string_view kTypes[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
   if (std::ranges::find(kTypes, type) == std::end(kTypes)) {
-    type_error(fmt::format("fft_type must be FFT, IFFT, RFFT or IRFFT, got \"{}\"", type));
+    invalid_argument(fmt::format("fft_type must be FFT, IFFT, RFFT or IRFFT, got \"{}\"", type));
   }
   check_dtype(x, type);
   if (lengths.empty() || lengths.size() > x.rank() ||
       std::ranges::any_of(lengths, [](int64_t n) { return n < 1; })) {
-    type_error(
+    invalid_argument(
         fmt::format("fft_lengths {} must be the positive sizes of one or more of the last "
                     "dimensions of {}",
                     shape_to_string(lengths), x.to_string()));
@@ -59,8 +59,8 @@ std::vector<ShapeDtype> fft_rule(std::span<const ShapeDtype> inputs, const Param
   if (type == "IRFFT") wanted.back() = half(wanted.back());
   if (!std::equal(wanted.begin(), wanted.end(),
                   shape.end() - static_cast<int64_t>(wanted.size()))) {
-    type_error(fmt::format("{} with fft_lengths {} takes last dimensions of {}; got {}", type,
-                           shape_to_string(lengths), shape_to_string(wanted), x.to_string()));
+    invalid_argument(fmt::format("{} with fft_lengths {} takes last dimensions of {}; got {}", type,
+                                 shape_to_string(lengths), shape_to_string(wanted), x.to_string()));
   }
   if (type == "RFFT") shape.back() = half(lengths.back());
   if (type == "IRFFT") shape.back() = lengths.back();

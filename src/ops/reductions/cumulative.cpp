@@ -21,11 +21,11 @@ template <bool (*accepts)(DType)>
 std::vector<ShapeDtype> cumulative_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   check_operand_count(inputs, 1);
   if (!accepts(inputs[0].dtype())) {
-    type_error(fmt::format("is not defined for {}", inputs[0].to_string()));
+    invalid_argument(fmt::format("is not defined for {}", inputs[0].to_string()));
   }
   const int64_t axis = params_as<CumulativeParams>(params).axis;
   if (axis < 0 || axis >= static_cast<int64_t>(inputs[0].rank())) {
-    type_error(fmt::format("axis {} does not lie in {}", axis, inputs[0].to_string()));
+    invalid_argument(fmt::format("axis {} does not lie in {}", axis, inputs[0].to_string()));
   }
   return {inputs[0]};
 }

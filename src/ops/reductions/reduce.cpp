@@ -37,7 +37,7 @@ template <bool (*accepts)(DType)>
 std::vector<ShapeDtype> reduce_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   check_operand_count(inputs, 1);
   if (!accepts(inputs[0].dtype())) {
-    type_error(fmt::format("is not defined for {}", inputs[0].to_string()));
+    invalid_argument(fmt::format("is not defined for {}", inputs[0].to_string()));
   }
   return {without_axes(inputs[0], params_as<ReduceParams>(params).axes)};
 }
@@ -46,16 +46,16 @@ std::vector<ShapeDtype> arg_rule(std::span<const ShapeDtype> inputs, const Param
   check_operand_count(inputs, 1);
   const auto& p = params_as<ArgReduceParams>(params);
   if (!is_ordered(inputs[0].dtype())) {
-    type_error(fmt::format("is not defined for {}", inputs[0].to_string()));
+    invalid_argument(fmt::format("is not defined for {}", inputs[0].to_string()));
   }
   if (!is_integer(p.index_dtype)) {
-    type_error(fmt::format("index_dtype must be an integer type, got {}",
-                           dtype_short_name(p.index_dtype)));
+    invalid_argument(fmt::format("index_dtype must be an integer type, got {}",
+                                 dtype_short_name(p.index_dtype)));
   }
   const ShapeDtype result = without_axes(inputs[0], std::span(&p.axis, 1));
   if (inputs[0].shape()[p.axis] == 0) {
-    type_error(fmt::format("dimension {} of {} is empty and has no extreme", p.axis,
-                           inputs[0].to_string()));
+    invalid_argument(fmt::format("dimension {} of {} is empty and has no extreme", p.axis,
+                                 inputs[0].to_string()));
   }
   return {result.with_dtype(p.index_dtype)};
 }

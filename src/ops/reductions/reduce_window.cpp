@@ -36,12 +36,12 @@ Shape window_shape(ShapeDtype x, const Window& p) {
   for (const auto& [name, values] : lists) {
     if (values->size() != x.rank() ||
         std::ranges::any_of(*values, [](int64_t v) { return v < 1; })) {
-      type_error(fmt::format("{} {} must be a positive number for each dimension of {}", name,
-                             shape_to_string(*values), x.to_string()));
+      invalid_argument(fmt::format("{} {} must be a positive number for each dimension of {}", name,
+                                   shape_to_string(*values), x.to_string()));
     }
   }
   if (p.padding.size() != x.rank()) {
-    type_error(fmt::format("padding has {} pairs for {}", p.padding.size(), x.to_string()));
+    invalid_argument(fmt::format("padding has {} pairs for {}", p.padding.size(), x.to_string()));
   }
   Shape shape;
   for (size_t i = 0; i < x.rank(); ++i) {
@@ -57,7 +57,7 @@ std::vector<ShapeDtype> reduce_window_rule(std::span<const ShapeDtype> inputs,
                                            const Params* params) {
   check_operand_count(inputs, 1);
   if (!accepts(inputs[0].dtype())) {
-    type_error(fmt::format("is not defined for {}", inputs[0].to_string()));
+    invalid_argument(fmt::format("is not defined for {}", inputs[0].to_string()));
   }
   return {inputs[0].with_shape(window_shape(inputs[0], params_as<ReduceWindowParams>(params)))};
 }
@@ -65,10 +65,10 @@ std::vector<ShapeDtype> reduce_window_rule(std::span<const ShapeDtype> inputs,
 void check_selection(std::span<const ShapeDtype> inputs, const SelectWindowParams& p) {
   check_operand_count(inputs, 2);
   if (inputs[0].dtype() != inputs[1].dtype() || !is_floating(inputs[1].dtype())) {
-    type_error(fmt::format("takes floats of one dtype; got {}", types_to_string(inputs)));
+    invalid_argument(fmt::format("takes floats of one dtype; got {}", types_to_string(inputs)));
   }
   if (p.select_prim != "ge" && p.select_prim != "le") {
-    type_error(fmt::format("select_prim must be ge or le, got \"{}\"", p.select_prim));
+    invalid_argument(fmt::format("select_prim must be ge or le, got \"{}\"", p.select_prim));
   }
 }
 
@@ -86,8 +86,9 @@ std::vector<ShapeDtype> select_and_scatter_rule(std::span<const ShapeDtype> inpu
   check_selection(inputs, p);
   const Shape shape = window_shape(inputs[1], p);
   if (!std::ranges::equal(shape, inputs[0].shape())) {
-    type_error(fmt::format("{} has windows of shape {}; the first operand is {}",
-                           inputs[1].to_string(), shape_to_string(shape), inputs[0].to_string()));
+    invalid_argument(fmt::format("{} has windows of shape {}; the first operand is {}",
+                                 inputs[1].to_string(), shape_to_string(shape),
+                                 inputs[0].to_string()));
   }
   return {inputs[1]};
 }

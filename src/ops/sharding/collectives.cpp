@@ -40,7 +40,7 @@ Array bind(const Primitive& primitive, P params, const Array& x) {
 // Checks that the program was made for an axis of this size.
 void check_axis_size(const BatchAxis& axis, int64_t wanted) {
   if (axis.size == wanted) return;
-  type_error(
+  invalid_argument(
       fmt::format("was traced for an axis \"{}\" of size {}, but is mapped over an axis of size {}",
                   axis.name, wanted, axis.size));
 }
@@ -49,9 +49,10 @@ void check_axis_size(const BatchAxis& axis, int64_t wanted) {
 
 std::vector<ShapeDtype> collective_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   check_operand_count(inputs, 1);
-  if (params_as<ReduceAxesParams>(params).axes.empty()) type_error("expected at least one axis");
+  if (params_as<ReduceAxesParams>(params).axes.empty())
+    invalid_argument("expected at least one axis");
   if (inputs[0].is_token() || is_key(inputs[0].dtype())) {
-    type_error(fmt::format("{} has no elements to compute with", inputs[0].to_string()));
+    invalid_argument(fmt::format("{} has no elements to compute with", inputs[0].to_string()));
   }
   return {inputs[0].strengthened()};
 }
@@ -122,8 +123,8 @@ std::vector<ShapeDtype> all_to_all_rule(std::span<const ShapeDtype> inputs, cons
   Shape shape(inputs[0].shape().begin(), inputs[0].shape().end());
   const auto rank = static_cast<int64_t>(shape.size());
   if (p.split_axis < 0 || p.split_axis >= rank || p.concat_axis < 0 || p.concat_axis >= rank) {
-    type_error(fmt::format("split_axis {} and concat_axis {} must lie in {}", p.split_axis,
-                           p.concat_axis, inputs[0].to_string()));
+    invalid_argument(fmt::format("split_axis {} and concat_axis {} must lie in {}", p.split_axis,
+                                 p.concat_axis, inputs[0].to_string()));
   }
   const int64_t size = shape[p.split_axis];
   shape.erase(shape.begin() + p.split_axis);
@@ -169,8 +170,8 @@ std::vector<ShapeDtype> all_gather_rule(std::span<const ShapeDtype> inputs, cons
   const auto& p = params_as<AllGatherParams>(params);
   Shape shape(inputs[0].shape().begin(), inputs[0].shape().end());
   if (p.all_gather_dimension < 0 || p.all_gather_dimension > static_cast<int64_t>(shape.size())) {
-    type_error(fmt::format("axis {} does not lie in the result of gathering {}",
-                           p.all_gather_dimension, inputs[0].to_string()));
+    invalid_argument(fmt::format("axis {} does not lie in the result of gathering {}",
+                                 p.all_gather_dimension, inputs[0].to_string()));
   }
   shape.insert(shape.begin() + p.all_gather_dimension, p.axis_size);
   return {inputs[0].with_shape(shape)};
@@ -220,7 +221,7 @@ Array permute(const Array& x, std::span<const std::pair<int64_t, int64_t>> perm)
   std::vector<int64_t> sources(static_cast<size_t>(size), -1);
   for (const auto& [from, to] : perm) {
     if (from < 0 || from >= size || to < 0 || to >= size) {
-      type_error(
+      invalid_argument(
           fmt::format("perm has the pair ({}, {}); each index must be at least 0 and less than the "
                       "size of the axis, {}",
                       from, to, size));
@@ -311,7 +312,8 @@ Array reduce_over(const Primitive& primitive, const Array& x, const AxisNames& a
 int64_t checked_axis(std::string_view f, const char* what, int64_t axis, size_t rank) {
   const auto limit = static_cast<int64_t>(rank);
   if (axis < -limit || axis >= limit) {
-    type_error(fmt::format("{}: {} {} does not lie in [{}, {})", f, what, axis, -limit, limit));
+    invalid_argument(
+        fmt::format("{}: {} {} does not lie in [{}, {})", f, what, axis, -limit, limit));
   }
   return axis < 0 ? axis + limit : axis;
 }
@@ -324,9 +326,9 @@ int64_t checked_cut(std::string_view f, const Array& x, int64_t dimension, const
                     bool tiled) {
   const int64_t size = size_of(f, axes), length = x.shape()[static_cast<size_t>(dimension)];
   if (tiled ? length % size != 0 : length != size) {
-    type_error(fmt::format("{}: dimension {} of {} must {} the size of axis {}, {}", f, dimension,
-                           x.type().to_string(), tiled ? "be a multiple of" : "have", quoted(axes),
-                           size));
+    invalid_argument(fmt::format("{}: dimension {} of {} must {} the size of axis {}, {}", f,
+                                 dimension, x.type().to_string(),
+                                 tiled ? "be a multiple of" : "have", quoted(axes), size));
   }
   return size;
 }
@@ -417,11 +419,11 @@ Array ppermute(const Array& x, const AxisNames& axes, ListOf<std::pair<int64_t, 
   for (const auto& [from, to] : perm) {
     const auto is_outside = [&](int64_t i) { return i < 0 || i >= size; };
     if (is_outside(from) || is_outside(to)) {
-      type_error(fmt::format("ppermute: ({}, {}) does not lie in axis {} of size {}", from, to,
-                             quoted(axes), size));
+      invalid_argument(fmt::format("ppermute: ({}, {}) does not lie in axis {} of size {}", from,
+                                   to, quoted(axes), size));
     }
     if (sends[static_cast<size_t>(from)] || sources[static_cast<size_t>(to)] >= 0) {
-      type_error(
+      invalid_argument(
           fmt::format("ppermute: an element may send once and receive once; ({}, {}) is "
                       "the second time for one of the two",
                       from, to));

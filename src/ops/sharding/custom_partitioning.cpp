@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/type_text.h>
 #include <farcall/ops/shard_map.h>
 #include <farcall/program/params.h>
 #include <farcall/program/verify.h>
@@ -19,7 +20,6 @@
 #include "ops/internal/register.h"
 #include "ops/internal/rule_names.h"
 #include "ops/internal/rules.h"
-#include "ops/internal/type_rules.h"
 
 namespace farcall {
 
@@ -59,8 +59,8 @@ std::vector<ShapeDtype> call_types(std::span<const ShapeDtype> inputs, const Par
   const CustomPartitioningParams& p = params_of(params);
   check_operands(*p.jaxpr, inputs);
   if (p.num_consts < 0 || p.num_consts > std::ssize(inputs)) {
-    type_error(fmt::format("num_consts must lie in [0, {}], the number of operands; got {}",
-                           inputs.size(), p.num_consts));
+    invalid_argument(fmt::format("num_consts must lie in [0, {}], the number of operands; got {}",
+                                 inputs.size(), p.num_consts));
   }
   return p.jaxpr->output_types();
 }
@@ -118,9 +118,8 @@ SpreadCall spread_call(const CustomPartitioningParams& p, const Mesh& mesh,
 Specs checked(const CustomPartitioningParams& p, const char* what, Specs specs,
               const std::vector<SpreadType>& arrays, const char* array, const Mesh& mesh) {
   if (specs.size() != arrays.size()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: {} returned {} specs, expected one for each of the {} {}s",
-                            p.where(), what, specs.size(), arrays.size(), array));
+    invalid_argument(fmt::format("{}: {} returned {} specs, expected one for each of the {} {}s",
+                                 p.where(), what, specs.size(), arrays.size(), array));
   }
   for (size_t i = 0; i < specs.size(); ++i) {
     const Partition fits(arrays[i].type, specs[i], mesh.axes(),
@@ -195,10 +194,10 @@ PartitionResults call_partition(const PartitionCall& call) {
     for (const Array& result : results) given.push_back(result.type());
     if (!std::ranges::equal(wanted, given, {}, &ShapeDtype::strengthened,
                             &ShapeDtype::strengthened)) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: the function that partition returned must return one shard of "
-                              "each result, ({}), got ({})",
-                              p.where(), types_to_string(wanted), types_to_string(given)));
+      invalid_argument(
+          fmt::format("{}: the function that partition returned must return one shard of "
+                      "each result, ({}), got ({})",
+                      p.where(), types_to_string(wanted), types_to_string(given)));
     }
     // Converts results to the weak type that the program has.
     for (size_t i = 0; i < results.size(); ++i) {
@@ -230,10 +229,10 @@ namespace detail {
 
 CustomPartitioningPtr checked_rules(CustomPartitioning rules) {
   if (!rules.partition) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("custom_partitioning({}): partition is missing; it says what each "
-                            "device runs on its shards",
-                            rules.name));
+    invalid_argument(
+        fmt::format("custom_partitioning({}): partition is missing; it says what each "
+                    "device runs on its shards",
+                    rules.name));
   }
   return std::make_shared<const CustomPartitioning>(std::move(rules));
 }

@@ -67,11 +67,11 @@ ShapeDtype whole_of(ShapeDtype shard, const PartitionSpec& spec, std::span<const
 std::vector<ShapeDtype> shard_map_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   const auto& p = params_as<ShardMapParams>(params);
   check_operand_count(inputs, p.in_specs.size());
-  if (p.mesh.empty()) type_error("the mesh has no axes");
+  if (p.mesh.empty()) invalid_argument("the mesh has no axes");
   const std::vector<MeshAxis> axes = p.axes();
   const size_t num_places = Partition(ShapeDtype(DType::kBool, {}), {}, axes, "mesh").count();
   if (!p.devices.empty() && p.devices.size() != num_places) {
-    type_error(
+    invalid_argument(
         fmt::format("the mesh has {} places, and devices has {}", num_places, p.devices.size()));
   }
   std::vector<ShapeDtype> shards, results;
@@ -82,7 +82,7 @@ std::vector<ShapeDtype> shard_map_rule(std::span<const ShapeDtype> inputs, const
   check_operands(*p.jaxpr, shards);
   const std::vector<ShapeDtype> outputs = p.jaxpr->output_types();
   if (outputs.size() != p.out_specs.size()) {
-    type_error(
+    invalid_argument(
         fmt::format("out_specs has {} specs for {} results", p.out_specs.size(), outputs.size()));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {

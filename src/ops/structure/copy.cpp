@@ -11,7 +11,7 @@ namespace {
 
 std::vector<ShapeDtype> same_type(std::span<const ShapeDtype> inputs, const Params*) {
   check_operand_count(inputs, 1);
-  if (inputs[0].is_token()) type_error("a token has no elements");
+  if (inputs[0].is_token()) invalid_argument("a token has no elements");
   return {inputs[0]};
 }
 

@@ -25,9 +25,8 @@ std::vector<Array> unravel_array(const Array& vector, std::span<const ShapeDtype
   int64_t size = 0;
   for (const ShapeDtype& type : types) size += type.size();
   if (vector.rank() != 1 || vector.size() != size) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("unravel: expected a vector of {} elements, got {}", size,
-                            vector.type().to_string()));
+    invalid_argument(fmt::format("unravel: expected a vector of {} elements, got {}", size,
+                                 vector.type().to_string()));
   }
   if (vector.dtype() != dtype) {
     throw TypeError(fmt::format("unravel: expected a vector of {}, got {}", dtype_name(dtype),

@@ -24,14 +24,14 @@ std::vector<ShapeDtype> broadcast_rule(std::span<const ShapeDtype> inputs, const
   const auto& p = params_as<BroadcastInDimParams>(params);
   const ShapeDtype x = inputs[0];
   if (p.broadcast_dimensions.size() != x.rank()) {
-    type_error(fmt::format("broadcast_dimensions {} must name one dimension for each of {}",
-                           shape_to_string(p.broadcast_dimensions), x.to_string()));
+    invalid_argument(fmt::format("broadcast_dimensions {} must name one dimension for each of {}",
+                                 shape_to_string(p.broadcast_dimensions), x.to_string()));
   }
   check_axes(p.broadcast_dimensions, p.shape.size(), "broadcast_dimensions");
   for (size_t i = 0; i < x.rank(); ++i) {
     const int64_t to = p.shape[p.broadcast_dimensions[i]];
     if (x.shape()[i] != 1 && x.shape()[i] != to) {
-      type_error(
+      invalid_argument(
           fmt::format("dimension {} of {} has size {} and cannot become {}: only size 1 can "
                       "be broadcast",
                       i, x.to_string(), x.shape()[i], to));
@@ -44,8 +44,8 @@ std::vector<ShapeDtype> reshape_rule(std::span<const ShapeDtype> inputs, const P
   check_operand_count(inputs, 1);
   const ShapeDtype result = inputs[0].with_shape(params_as<ReshapeParams>(params).new_sizes);
   if (result.size() != inputs[0].size()) {
-    type_error(fmt::format("{} has {} elements, {} would have {}", inputs[0].to_string(),
-                           inputs[0].size(), shape_to_string(result.shape()), result.size()));
+    invalid_argument(fmt::format("{} has {} elements, {} would have {}", inputs[0].to_string(),
+                                 inputs[0].size(), shape_to_string(result.shape()), result.size()));
   }
   return {result};
 }
@@ -54,8 +54,8 @@ std::vector<ShapeDtype> transpose_rule(std::span<const ShapeDtype> inputs, const
   check_operand_count(inputs, 1);
   const auto& permutation = params_as<TransposeParams>(params).permutation;
   if (permutation.size() != inputs[0].rank() || !is_permutation(permutation)) {
-    type_error(fmt::format("{} is not a permutation of the dimensions of {}",
-                           shape_to_string(permutation), inputs[0].to_string()));
+    invalid_argument(fmt::format("{} is not a permutation of the dimensions of {}",
+                                 shape_to_string(permutation), inputs[0].to_string()));
   }
   Shape shape;
   for (const int64_t axis : permutation) shape.push_back(inputs[0].shape()[axis]);
@@ -68,18 +68,20 @@ std::vector<ShapeDtype> slice_rule(std::span<const ShapeDtype> inputs, const Par
   const ShapeDtype x = inputs[0];
   if (p.start_indices.size() != x.rank() || p.limit_indices.size() != x.rank() ||
       p.strides.size() != x.rank()) {
-    type_error(fmt::format("start_indices, limit_indices and strides need {} entries each for {}",
-                           x.rank(), x.to_string()));
+    invalid_argument(
+        fmt::format("start_indices, limit_indices and strides need {} entries each for {}",
+                    x.rank(), x.to_string()));
   }
   Shape shape;
   for (size_t i = 0; i < x.rank(); ++i) {
     const int64_t start = p.start_indices[i], limit = p.limit_indices[i], stride = p.strides[i];
     if (stride < 1) {
-      type_error(fmt::format("the stride of dimension {} must be 1 or more, got {}", i, stride));
+      invalid_argument(
+          fmt::format("the stride of dimension {} must be 1 or more, got {}", i, stride));
     }
     if (start < 0 || limit < start || limit > x.shape()[i]) {
-      type_error(fmt::format("[{}:{}:{}] does not lie in dimension {} of {}", start, limit, stride,
-                             i, x.to_string()));
+      invalid_argument(fmt::format("[{}:{}:{}] does not lie in dimension {} of {}", start, limit,
+                                   stride, i, x.to_string()));
     }
     shape.push_back(limit > start ? (limit - start - 1) / stride + 1 : 0);
   }
@@ -88,9 +90,10 @@ std::vector<ShapeDtype> slice_rule(std::span<const ShapeDtype> inputs, const Par
 
 std::vector<ShapeDtype> concatenate_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   const int64_t dimension = params_as<ConcatenateParams>(params).dimension;
-  if (inputs.empty()) type_error("expected at least one operand");
+  if (inputs.empty()) invalid_argument("expected at least one operand");
   if (dimension < 0 || dimension >= static_cast<int64_t>(inputs[0].rank())) {
-    type_error(fmt::format("dimension {} does not lie in {}", dimension, inputs[0].to_string()));
+    invalid_argument(
+        fmt::format("dimension {} does not lie in {}", dimension, inputs[0].to_string()));
   }
   Shape shape = to_shape(inputs[0].shape());
   shape[dimension] = 0;
@@ -98,12 +101,12 @@ std::vector<ShapeDtype> concatenate_rule(std::span<const ShapeDtype> inputs, con
     Shape rest = to_shape(input.shape());
     if (rest.size() == shape.size()) rest[dimension] = shape[dimension];
     if (rest != shape) {
-      type_error(fmt::format("operands may differ only in dimension {}; got {}", dimension,
-                             types_to_string(inputs)));
+      invalid_argument(fmt::format("operands may differ only in dimension {}; got {}", dimension,
+                                   types_to_string(inputs)));
     }
     if (__builtin_add_overflow(shape[dimension], input.shape()[dimension], &shape[dimension])) {
-      type_error(fmt::format("dimension {} of the result is too large; got {}", dimension,
-                             types_to_string(inputs)));
+      invalid_argument(fmt::format("dimension {} of the result is too large; got {}", dimension,
+                                   types_to_string(inputs)));
     }
   }
   return {common_dtype(inputs, shape)};
@@ -119,11 +122,11 @@ std::vector<ShapeDtype> iota_rule(std::span<const ShapeDtype> inputs, const Para
   check_operand_count(inputs, 0);
   const auto& p = params_as<IotaParams>(params);
   if (!is_integer(p.dtype) && !is_floating(p.dtype) && !is_complex(p.dtype)) {
-    type_error(fmt::format("dtype must be numeric, got {}", dtype_short_name(p.dtype)));
+    invalid_argument(fmt::format("dtype must be numeric, got {}", dtype_short_name(p.dtype)));
   }
   if (p.dimension < 0 || p.dimension >= static_cast<int64_t>(p.shape.size())) {
-    type_error(fmt::format("dimension {} does not lie in shape {}", p.dimension,
-                           shape_to_string(p.shape)));
+    invalid_argument(fmt::format("dimension {} does not lie in shape {}", p.dimension,
+                                 shape_to_string(p.shape)));
   }
   return {ShapeDtype(p.dtype, p.shape)};
 }
@@ -332,7 +335,7 @@ Array squeeze(const Array& x, ListOf<int64_t> dimensions) {
   Shape shape = to_shape(x.shape());
   for (size_t i = dimensions.size(); i-- > 0;) {
     if (shape[dimensions[i]] != 1) {
-      type_error(fmt::format(
+      invalid_argument(fmt::format(
           "squeeze: dimension {} of {} has size {}; only dimensions of size 1 can be removed",
           dimensions[i], x.type().to_string(), shape[dimensions[i]]));
     }

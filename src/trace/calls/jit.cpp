@@ -140,14 +140,13 @@ namespace {
 
 [[noreturn]] void wrong_inputs(std::span<const ShapeDtype> types, std::span<const Array> inputs) {
   if (inputs.size() != types.size()) {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("run: the program takes {} inputs, got {}",
-                                                         types.size(), inputs.size()));
+    invalid_argument(
+        fmt::format("run: the program takes {} inputs, got {}", types.size(), inputs.size()));
   }
   size_t i = 0;
   while (inputs[i].type().strengthened() == types[i].strengthened()) ++i;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("run: input {} should be {}, got {}", i, types[i].to_string(),
-                          inputs[i].type().to_string()));
+  invalid_argument(fmt::format("run: input {} should be {}, got {}", i, types[i].to_string(),
+                               inputs[i].type().to_string()));
 }
 
 bool fit(std::span<const ShapeDtype> types, std::span<const Array> inputs) {
@@ -393,9 +392,9 @@ std::vector<bool> CompiledTrees::donated_leaves(const TreeCall& call) const {
   std::vector<int> donated;
   for (const int64_t number : options_.donate_argnums) {
     if (number < -count || number >= count) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: donate_argnums names argument {}, but the function takes {}",
-                              call.where(), number, count));
+      invalid_argument(
+          fmt::format("{}: donate_argnums names argument {}, but the function takes {}",
+                      call.where(), number, count));
     }
     donated.push_back(static_cast<int>(number < 0 ? number + count : number));
   }

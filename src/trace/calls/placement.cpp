@@ -112,17 +112,16 @@ Array array_from_shards(ShapeDtype type, const NamedSharding& sharding,
   PlacementPtr placement = make_placement(type, sharding);
   const std::span<const size_t> places = placement->places();
   if (shards.size() != places.size()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("array_from_shards: {} has {} devices of this process, got {} shards",
-                            sharding.mesh.to_string(), places.size(), shards.size()));
+    invalid_argument(
+        fmt::format("array_from_shards: {} has {} devices of this process, got {} shards",
+                    sharding.mesh.to_string(), places.size(), shards.size()));
   }
   std::vector<Storage> memory;
   for (size_t i = 0; i < shards.size(); ++i) {
     if (shards[i].type().strengthened() != partition.shard().strengthened()) {
-      throw Error(
-          ErrorCode::kInvalidArgument,
-          fmt::format("array_from_shards: shard {} of {} must be {}, got {}", i, type.to_string(),
-                      partition.shard().to_string(), shards[i].type().to_string()));
+      invalid_argument(fmt::format("array_from_shards: shard {} of {} must be {}, got {}", i,
+                                   type.to_string(), partition.shard().to_string(),
+                                   shards[i].type().to_string()));
     }
     shards[i].storage();  // raises for traced shards
     memory.push_back(
@@ -154,11 +153,11 @@ CallPlace place_of_call(std::string_view where, std::span<const Array> inputs,
   const Array& first = *found;
   for (const Array& other : std::span(found, inputs.end())) {
     if (!is_committed(other) || are_on_same_devices(first, other)) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: the arrays are committed to different devices: operand {} to {}, "
-                            "operand {} to {}. Move one with device_put",
-                            where, &first - inputs.data(), device_names(devices_of(first)),
-                            &other - inputs.data(), device_names(devices_of(other))));
+    invalid_argument(
+        fmt::format("{}: the arrays are committed to different devices: operand {} to {}, "
+                    "operand {} to {}. Move one with device_put",
+                    where, &first - inputs.data(), device_names(devices_of(first)),
+                    &other - inputs.data(), device_names(devices_of(other))));
   }
   const NamedSharding* sharding = sharding_of(first);
   if (!sharding) return {&device_of(first), true};

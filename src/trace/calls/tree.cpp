@@ -94,9 +94,8 @@ std::string key_path(int64_t key) { return fmt::format("[{}]", key); }
 std::string member_path(std::string_view name) { return fmt::format(".{}", name); }
 
 void different_trees(const TreeDef& first, const TreeDef& other) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("tree::map: all trees must have one structure, got {} and {}",
-                          first.to_string(), other.to_string()));
+  invalid_argument(fmt::format("tree::map: all trees must have one structure, got {} and {}",
+                               first.to_string(), other.to_string()));
 }
 
 }  // namespace detail

@@ -46,9 +46,8 @@ std::vector<ShapeDtype> call_types(std::span<const ShapeDtype> inputs, const Par
   const auto& p = params_as<CustomCallParams>(params);
   check_operands(*p.call_jaxpr, inputs);
   if (!parts_fit({p.num_consts}, inputs.size())) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("num_consts must lie in [0, {}], the number of operands; got {}",
-                            inputs.size(), p.num_consts));
+    invalid_argument(fmt::format("num_consts must lie in [0, {}], the number of operands; got {}",
+                                 inputs.size(), p.num_consts));
   }
   return p.call_jaxpr->output_types();
 }
@@ -126,17 +125,16 @@ const Primitive& primitive_of(const CustomCall& call) {
 std::vector<ShapeDtype> lin_types(std::span<const ShapeDtype> inputs, const Params* params) {
   const auto& p = params_as<CustomLinParams>(params);
   if (std::ranges::any_of(p.varies, [](int64_t flag) { return flag != 0 && flag != 1; })) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("varies must be 0 or 1 for each input of the function, got {}",
-                            shape_to_string(p.varies)));
+    invalid_argument(fmt::format("varies must be 0 or 1 for each input of the function, got {}",
+                                 shape_to_string(p.varies)));
   }
   const auto num_tangents = std::ranges::count(p.varies, 1);
   if (!parts_fit({p.num_residuals, num_tangents}, inputs.size()) ||
       p.num_residuals + num_tangents != std::ssize(inputs)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("num_residuals {} and the {} inputs that vary do not make up the {} "
-                            "operands",
-                            p.num_residuals, num_tangents, inputs.size()));
+    invalid_argument(
+        fmt::format("num_residuals {} and the {} inputs that vary do not make up the {} "
+                    "operands",
+                    p.num_residuals, num_tangents, inputs.size()));
   }
   std::vector<ShapeDtype> types;
   for (const ShapeDtype& type : p.output_types) {
@@ -297,10 +295,10 @@ class ResultAxes {
       Array& output = found.outputs[i];
       if (output.is_null() || found.axes[i] == to) continue;
       if (to == kNotBatched) {
-        throw Error(ErrorCode::kInvalidArgument,
-                    fmt::format("{}: its custom rule closes over a mapped array, but result {} of "
-                                "the function does not depend on it; pass the array as an argument",
-                                name_, i % num_results));
+        invalid_argument(
+            fmt::format("{}: its custom rule closes over a mapped array, but result {} of "
+                        "the function does not depend on it; pass the array as an argument",
+                        name_, i % num_results));
       }
       output = move_axis(output, found.axes[i], to, axis_.size);
     }

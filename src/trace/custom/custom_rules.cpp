@@ -82,10 +82,10 @@ BatchResults RuleChecks::check_batch(const TreeDef& tree, std::vector<Array> lea
     const auto rank = static_cast<int64_t>(type.rank());
     const int64_t axis = *axes[i] < 0 ? *axes[i] + rank : *axes[i];
     if (axis < 0 || axis >= rank || type.shape()[static_cast<size_t>(axis)] != size) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: result{} should have the batch of {} along its axis {}, got {}. "
-                              "If a result is not batched, the rule's second value must say so",
-                              rule_, leaf_path(tree, i), size, *axes[i], type.to_string()));
+      invalid_argument(
+          fmt::format("{}: result{} should have the batch of {} along its axis {}, got {}. "
+                      "If a result is not batched, the rule's second value must say so",
+                      rule_, leaf_path(tree, i), size, *axes[i], type.to_string()));
     }
     results.axes.push_back(axis);
     types.push_back(unbatched_type(type, axis));

@@ -67,9 +67,8 @@ const NamedPolicy& find_policy(std::string_view name) {
   if (it != std::end(kPolicies)) return *it;
   std::vector<std::string_view> all;
   for (const NamedPolicy& policy : kPolicies) all.push_back(policy.name);
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("checkpoint: unknown policy {}; expected one of: {}", name,
-                          fmt::join(all, ", ")));
+  invalid_argument(fmt::format("checkpoint: unknown policy {}; expected one of: {}", name,
+                               fmt::join(all, ", ")));
 }
 
 // ---- partial evaluation ----
@@ -195,8 +194,7 @@ const Primitive kCheckpoint = call_primitive<CheckpointParams>("checkpoint", &kC
 
 std::vector<ShapeDtype> same_type(std::span<const ShapeDtype> inputs, const Params*) {
   if (inputs.size() != 1) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("name: takes 1 operand, got {}", inputs.size()));
+    invalid_argument(fmt::format("name: takes 1 operand, got {}", inputs.size()));
   }
   return {inputs[0]};
 }

@@ -40,9 +40,8 @@ Array checked_tangent(const Array& tangent, ShapeDtype type, const std::string& 
     result = basic_operations().convert(tangent, type.dtype(), /*weak_type=*/false);
   }
   if (!std::ranges::equal(result.shape(), type.shape())) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} must have the shape {} of its value; got {}", what,
-                            shape_to_string(type.shape()), tangent.type().to_string()));
+    invalid_argument(fmt::format("{} must have the shape {} of its value; got {}", what,
+                                 shape_to_string(type.shape()), tangent.type().to_string()));
   }
   return result;
 }

@@ -32,9 +32,8 @@ std::vector<Array> ConvertedCall::run(const TreeDef& tree, std::span<const Array
     ++next;
   }
   if (next != hoisted.size()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("closure_convert: the function takes {} hoisted arrays, got {}", next,
-                            hoisted.size()));
+    invalid_argument(fmt::format("closure_convert: the function takes {} hoisted arrays, got {}",
+                                 next, hoisted.size()));
   }
   inputs.insert(inputs.end(), leaves.begin(), leaves.end());
   return evaluate(*program, inputs);

@@ -156,17 +156,15 @@ std::vector<Array> evaluate(const Program& program, std::span<const Array> input
 std::vector<Array> evaluate(const Program& program, std::span<const Array> inputs,
                             const EquationRule& rule) {
   if (inputs.size() != program.inputs.size()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("evaluate: the program takes {} inputs, got {}", program.inputs.size(),
-                            inputs.size()));
+    invalid_argument(fmt::format("evaluate: the program takes {} inputs, got {}",
+                                 program.inputs.size(), inputs.size()));
   }
   std::vector<Array> values(program.variable_types.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ShapeDtype wanted = program.variable_types[program.inputs[i]];
     if (inputs[i].type().strengthened() != wanted.strengthened()) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("evaluate: input {} should be {}, got {}", i, wanted.to_string(),
-                              inputs[i].type().to_string()));
+      invalid_argument(fmt::format("evaluate: input {} should be {}, got {}", i, wanted.to_string(),
+                                   inputs[i].type().to_string()));
     }
     values[program.inputs[i]] = inputs[i];
   }

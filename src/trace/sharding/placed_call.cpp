@@ -18,9 +18,9 @@ Shardings spread_shardings(const Shardings& given, std::span<const ShapeDtype> t
   if (given.empty()) return {};
   Shardings spread = given.size() == 1 ? Shardings(types.size(), given[0]) : given;
   if (spread.size() != types.size()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} has {} shardings for {} arrays; give one for each, or one for all",
-                            what, spread.size(), types.size()));
+    invalid_argument(
+        fmt::format("{} has {} shardings for {} arrays; give one for each, or one for all", what,
+                    spread.size(), types.size()));
   }
   for (size_t i = 0; i < types.size(); ++i) {
     if (!spread[i]) continue;

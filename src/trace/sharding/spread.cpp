@@ -82,11 +82,11 @@ Mesh home_for(const Executable& executable, std::span<const Array> inputs, bool 
   if (committed == inputs.end()) return is_committed ? Mesh() : home;
   const Device& place = device_of(*committed);
   if (home.devices().size() == 1 && home.devices()[0] != &place) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: the program runs on {}, which a sharding in it names, but operand "
-                            "{} is committed to {}. Move it with device_put",
-                            executable.program().name, home.devices()[0]->to_string(),
-                            &*committed - inputs.data(), place.to_string()));
+    invalid_argument(
+        fmt::format("{}: the program runs on {}, which a sharding in it names, but operand "
+                    "{} is committed to {}. Move it with device_put",
+                    executable.program().name, home.devices()[0]->to_string(),
+                    &*committed - inputs.data(), place.to_string()));
   }
   return {};
 }

@@ -19,8 +19,8 @@ namespace {
 template <class F>
 void check_function(CallbackKind kind, const CallbackOptions& options, const F& function) {
   if (function) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} {}: the function is empty", callback_kind_name(kind), options.name));
+  invalid_argument(
+      fmt::format("{} {}: the function is empty", callback_kind_name(kind), options.name));
 }
 
 // Converts a plain number that a function returned to the declared dtype. A number of a higher
@@ -95,24 +95,21 @@ CallbackFunction on_arrays(CallbackKind kind, std::string name, ArrayFunction fu
     std::vector<Array> results = function(arrays);
     if (kind == CallbackKind::kDebug) return;
     if (results.size() != call.results.size()) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{} {}: the function returned {} results, {} were declared",
-                              callback_kind_name(kind), name, results.size(), call.results.size()));
+      invalid_argument(fmt::format("{} {}: the function returned {} results, {} were declared",
+                                   callback_kind_name(kind), name, results.size(),
+                                   call.results.size()));
     }
     for (size_t i = 0; i < results.size(); ++i) {
       const ShapeDtype wanted = call.results[i].type().strengthened();
       if (results[i].is_null()) {
-        throw Error(
-            ErrorCode::kInvalidArgument,
-            fmt::format(
-                "{} {}: result {} was declared as {}, but the function returned an empty Array",
-                callback_kind_name(kind), name, i, wanted.to_string()));
+        invalid_argument(fmt::format(
+            "{} {}: result {} was declared as {}, but the function returned an empty Array",
+            callback_kind_name(kind), name, i, wanted.to_string()));
       }
       results[i] = as_declared(results[i], wanted, kind, name);
       const ShapeDtype got = results[i].type().strengthened();
       if (got != wanted) {
-        throw Error(
-            ErrorCode::kInvalidArgument,
+        invalid_argument(
             fmt::format("{} {}: result {} was declared as {}, but the function returned {}. "
                         "Return what was declared, or declare what is returned",
                         callback_kind_name(kind), name, i, wanted.to_string(), got.to_string()));
@@ -178,9 +175,8 @@ void debug::print(std::string_view format, ListOf<Array> operands, bool is_order
     try {
       text = fmt::vformat(format, fields);
     } catch (const fmt::format_error& error) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("debug::print: format \"{}\" with {} operands: {}", format,
-                              values.size(), error.what()));
+      invalid_argument(fmt::format("debug::print: format \"{}\" with {} operands: {}", format,
+                                   values.size(), error.what()));
     }
     std::puts(text.c_str());
   };

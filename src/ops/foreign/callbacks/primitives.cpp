@@ -17,7 +17,6 @@
 #include "ops/foreign/checks.h"
 #include "ops/foreign/vmap_methods.h"
 #include "ops/internal/register.h"
-#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {
@@ -134,7 +133,7 @@ std::vector<Array> evaluate_callback(const ParamsPtr& params, std::span<const Ar
 
 [[noreturn]] void not_differentiable(const Primitive& primitive, const ParamsPtr& params,
                                      std::string_view mode) {
-  type_error(
+  invalid_argument(
       fmt::format("{}: callbacks do not support {}, because what the function computes is "
                   "not known. Please use custom_jvp or custom_vjp around the call to give "
                   "its derivative",
@@ -180,7 +179,7 @@ BatchResults batch_as_asked(const BatchCall& call) {
 BatchResults batch_io(const BatchCall& call) {
   const CallbackParams& p = callback_params_of(call.params);
   if (p.is_ordered && !p.vmap_method) {
-    type_error(
+    invalid_argument(
         fmt::format("{}: cannot vmap an ordered callback over {}: the order of its effects "
                     "would be lost. Ask for one element after the other with "
                     "vmap_method=\"sequential\", or give ordered=False",
@@ -265,7 +264,7 @@ void check_callback_options(std::string_view what, std::span<const ShapeDtype> r
   if (options.vmap_method) check_vmap_method(what, *options.vmap_method);
   for (size_t i = 0; i < result_types.size(); ++i) {
     if (!result_types[i].is_valid() || result_types[i].is_token()) {
-      type_error(fmt::format("{}: result {} must be an array with a dtype", what, i));
+      invalid_argument(fmt::format("{}: result {} must be an array with a dtype", what, i));
     }
   }
 }
@@ -290,7 +289,7 @@ std::vector<Array> bind_callback(CallbackKind kind, const CallbackPtr& callback,
   std::vector<Array> strong(operands.begin(), operands.end());
   for (size_t i = 0; i < strong.size(); ++i) {
     if (strong[i].type().is_token()) {
-      type_error(
+      invalid_argument(
           fmt::format("{}: argument {} is a token; callbacks that must keep their order are "
                       "declared as ordered",
                       what, i));

@@ -58,9 +58,9 @@ void run_reduction(const KernelCall& call) {
 
 [[noreturn]] void refuse_size(std::string_view name, std::string_view axis, size_t size,
                               int64_t traced_size) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: axis \"{}\" has size {}, but the program was traced for size {}",
-                          name, axis, size, traced_size));
+  invalid_argument(
+      fmt::format("{}: axis \"{}\" has size {}, but the program was traced for size {}", name, axis,
+                  size, traced_size));
 }
 
 template <const char* const& kReduce>
@@ -191,9 +191,9 @@ Kernel make_permutation(Types inputs, Types, const Params* params) {
   permutation.sources.resize(static_cast<size_t>(size), -1);
   for (const auto& [from, to] : p.perm) {
     if (from < 0 || from >= size || to < 0 || to >= size) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("ppermute: perm has the pair ({}, {}), but axis \"{}\" has size {}",
-                              from, to, p.axis_name, size));
+      invalid_argument(
+          fmt::format("ppermute: perm has the pair ({}, {}), but axis \"{}\" has size {}", from, to,
+                      p.axis_name, size));
     }
     permutation.sources[static_cast<size_t>(to)] = from;
   }

@@ -21,8 +21,7 @@ constexpr InstructionSet kInstructionSets[] = {
     {"baseline", HWY_STATIC_TARGET}, {"sse4", HWY_SSE4}, {"avx2", HWY_AVX2}, {"avx512", HWY_AVX3}};
 
 [[noreturn]] void fail(std::string_view what) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("environment variable FARCALL_ISA: {}", what));
+  invalid_argument(fmt::format("environment variable FARCALL_ISA: {}", what));
 }
 
 }  // namespace
