@@ -2,6 +2,7 @@
 
 #include <farcall/passes/passes.h>
 #include <farcall/primitives/call.h>
+#include <farcall/primitives/primitives.h>
 #include <farcall/program/walk.h>
 
 #include "passes/inliner.h"
@@ -29,8 +30,7 @@ class CallInliner final : public Inliner {
   // Passes the operands through a barrier, so that nothing computed from them is merged with
   // equations that read the operands directly.
   void set_apart(Equation& equation) {
-    static const Primitive* const primitive = find_primitive("optimization_barrier");
-    Equation barrier{.primitive = primitive, .where = equation.where};
+    Equation barrier{.primitive = &kBarrier, .where = equation.where};
     for (Atom& input : equation.inputs) {
       if (!input.is_variable()) continue;
       barrier.inputs.push_back(input);

@@ -17,12 +17,6 @@
 namespace farcall {
 namespace {
 
-const Primitive* primitive_named(std::string_view name) {
-  const Primitive* found = find_primitive(name);
-  FARCALL_ASSERT(found);
-  return found;
-}
-
 Simpler value(Atom atom) { return {.value = atom, .equation = {}}; }
 
 // The outer equation with other parameters, reading the operand of the inner one.
@@ -124,9 +118,9 @@ bool arithmetic_keeps(const Simplifier& program, Atom x) {
   const DType dtype = program.type_of(x).dtype();
   if (is_integer(dtype)) return true;
   if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return false;
-  static const std::array arithmetic = {primitive_named("add"), primitive_named("sub"),
-                                        primitive_named("mul"), primitive_named("div"),
-                                        primitive_named("sqrt")};
+  static const std::array arithmetic = {&primitive_named("add"), &primitive_named("sub"),
+                                        &primitive_named("mul"), &primitive_named("div"),
+                                        &primitive_named("sqrt")};
   const Equation* made = program.definition(x);
   return made && std::ranges::find(arithmetic, made->primitive) != arithmetic.end();
 }
@@ -209,7 +203,7 @@ constexpr NamedRule kRules[] = {
 SimplifyRule find_simplify_rule(const Primitive& primitive) {
   static const auto* const rules = [] {
     auto* made = new std::unordered_map<const Primitive*, SimplifyRule>;
-    for (const NamedRule& row : kRules) made->emplace(primitive_named(row.name), row.rule);
+    for (const NamedRule& row : kRules) made->emplace(&primitive_named(row.name), row.rule);
     return made;
   }();
   const auto it = rules->find(&primitive);

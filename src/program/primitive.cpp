@@ -40,6 +40,16 @@ const Primitive* find_primitive(std::string_view name) {
   return it == registry.by_name.end() ? nullptr : it->second;
 }
 
+const Primitive& primitive_named(std::string_view name) {
+  const Primitive* found = find_primitive(name);
+  if (!found) {
+    throw Error(
+        ErrorCode::kInternal,
+        fmt::format("internal error, a bug in farcall: there is no primitive named \"{}\"", name));
+  }
+  return *found;
+}
+
 std::vector<const Primitive*> all_primitives() {
   Registry& registry = Registry::instance();
   std::shared_lock lock(registry.mutex);

@@ -79,6 +79,8 @@ struct Primitive {
 FARCALL_API void register_primitive(const Primitive& primitive);
 // Null if there is none of this name.
 FARCALL_API const Primitive* find_primitive(std::string_view name);
+// The same for names that are in the source of the library. Raises INTERNAL if there is none.
+FARCALL_API const Primitive& primitive_named(std::string_view name);
 // Sorted by name.
 FARCALL_API std::vector<const Primitive*> all_primitives();
 

@@ -11,6 +11,7 @@
 #include <farcall/core/error.h>
 #include <farcall/core/interrupt.h>
 #include <farcall/primitives/cluster.h>
+#include <farcall/primitives/primitives.h>
 #include <farcall/primitives/reduce.h>
 #include <farcall/program/walk.h>
 
@@ -355,11 +356,10 @@ class Former {
   }
 
   Equation cluster(const Group& group) {
-    static const Primitive* const primitive = find_primitive("cluster");
     auto body = std::make_shared<Program>();
     body->equations.reserve(group.members.size());
     body->variable_types.reserve(2 * group.members.size());
-    Equation made{.primitive = primitive, .where = program_.equations[group.members.front()].where};
+    Equation made{.primitive = &kCluster, .where = program_.equations[group.members.front()].where};
     std::unordered_map<uint32_t, uint32_t> literals;
     std::vector<uint32_t> outer_of;  // by variable of the body
     outer_of.reserve(2 * group.members.size());

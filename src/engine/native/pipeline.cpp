@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <farcall/primitives/primitives.h>
 #include <farcall/primitives/structural.h>
 #include <farcall/program/walk.h>
 
@@ -32,7 +33,6 @@ namespace {
 // Turns broadcasts that only add dimensions of size one into reshapes, which are views. Excludes
 // values that foreign calls read.
 ProgramPtr view_broadcasts(ProgramPtr program) {
-  static const Primitive* const reshape = find_primitive("reshape");
   program = pass_nested(std::move(program), view_broadcasts);
   const auto is_view = [&](const Equation& equation) {
     if (!try_params<BroadcastInDimParams>(equation.params.get())) return false;
@@ -46,7 +46,7 @@ ProgramPtr view_broadcasts(ProgramPtr program) {
   for (Equation& equation : changed->equations) {
     if (!is_view(equation) || of_calls[equation.outputs[0]]) continue;
     const auto shape = changed->variable_types[equation.outputs[0]].shape();
-    equation.primitive = reshape;
+    equation.primitive = &kReshape;
     equation.params = make_params(ReshapeParams{Shape(shape.begin(), shape.end())});
   }
   return program;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <farcall/passes/passes.h>
+#include <farcall/primitives/primitives.h>
 #include <farcall/primitives/structural.h>
 
 #include "engine/native/cluster_domain.h"
@@ -175,7 +176,7 @@ class Sinker {
     changed.variable_types.emplace_back(type.dtype(), shape);
     values_[output].instead = before;
     equation.outputs = {before};
-    Equation back = {.primitive = find_primitive("transpose"),
+    Equation back = {.primitive = &kTranspose,
                      .params = make_params(TransposeParams{permutation}),
                      .inputs = {Atom::variable(before)},
                      .outputs = {output},

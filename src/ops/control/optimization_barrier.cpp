@@ -1,5 +1,6 @@
 #include <farcall/ops/optimization_barrier.h>
 
+#include <farcall/primitives/primitives.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/rules.h>
 
@@ -49,14 +50,14 @@ const TransformRules kBarrierRules = {.jvp = barrier_jvp,
                                       .transpose = barrier_transpose,
                                       .batch = barrier_batch,
                                       .evaluate = barrier_at_once};
+}  // namespace
+
 const Primitive kBarrier = {.name = "optimization_barrier",
                             .type_rule = same_types,
                             .flops = no_flops,
                             .rules = &kBarrierRules,
                             .kind = PrimitiveKind::kBarrier};
 FARCALL_REGISTER_PRIMITIVE(kBarrier);
-
-}  // namespace
 
 namespace lax {
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <farcall/primitives/control_flow.h>
+#include <farcall/primitives/primitives.h>
 #include <farcall/program/cost.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/call.h>
@@ -19,8 +20,6 @@ namespace farcall {
 namespace {
 
 using namespace control;
-
-extern const Primitive kScan;
 
 // The numbers of constants, carries, scanned operands and stacked results.
 struct ScanLayout {
@@ -422,6 +421,8 @@ const TransformRules kScanRules = {.jvp = scan_jvp,
                                    .batch = scan_batch,
                                    .partial_eval = scan_partial,
                                    .partition = scan_partition};
+}  // namespace
+
 const Primitive kScan = {.name = "scan",
                          .type_rule = scan_rule,
                          .parse = parse_params<ScanParams>,
@@ -431,8 +432,6 @@ const Primitive kScan = {.name = "scan",
                          .axis_names = scan_axis_names,
                          .kind = PrimitiveKind::kScan};
 FARCALL_REGISTER_PRIMITIVE(kScan);
-
-}  // namespace
 
 std::vector<Array> control::bind_scan(ScanParams params, std::span<const Array> operands) {
   return bind_primitive(kScan, make_params(std::move(params)), operands);

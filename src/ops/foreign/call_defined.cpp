@@ -9,6 +9,7 @@
 #include <farcall/ffi/registry.h>
 #include <farcall/ops/define.h>
 #include <farcall/ops/ffi_call.h>
+#include <farcall/primitives/primitives.h>
 #include <farcall/trace/interpreter.h>
 
 #include "ops/foreign/definitions.h"
@@ -41,7 +42,7 @@ std::vector<Array> TargetCall::operator()(ListOf<Array> operands) const {
     other.batched_operands.clear();
     other.result_types = types_by_rule(params.target_name, *definition, types, params.attributes);
   }
-  return bind_primitive(*find_primitive("ffi_call"), make_params(std::move(other)), operands);
+  return bind_primitive(kFfiCall, make_params(std::move(other)), operands);
 }
 
 std::vector<Array> call_defined(const std::string& target_name, ListOf<Array> operands,

@@ -13,6 +13,7 @@
 #include <farcall/core/lru_cache.h>
 #include <farcall/ops/define.h>
 #include <farcall/ops/promotion.h>
+#include <farcall/primitives/primitives.h>
 #include <farcall/program/engine.h>
 #include <farcall/program/text.h>
 #include <farcall/trace/interpreter.h>
@@ -127,6 +128,8 @@ ForeignTarget target_of(const Params* params) {
   return {p.target_name, p.custom_call_api_version};
 }
 
+}  // namespace
+
 const Primitive kFfiCall = {.name = "ffi_call",
                             .type_rule = ffi_call_rule,
                             .parse = parse_ffi_call,
@@ -136,6 +139,8 @@ const Primitive kFfiCall = {.name = "ffi_call",
                             .kind = PrimitiveKind::kForeignCall,
                             .foreign_target = target_of};
 FARCALL_REGISTER_PRIMITIVE(kFfiCall);
+
+namespace {
 
 // Checks that depend on the options only.
 void check_options(const std::string& target, std::span<const ShapeDtype> results,

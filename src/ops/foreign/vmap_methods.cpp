@@ -7,6 +7,7 @@
 
 #include <farcall/ops/lax.h>
 #include <farcall/primitives/control_flow.h>
+#include <farcall/primitives/primitives.h>
 #include <farcall/program/program.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/interpreter.h>
@@ -151,7 +152,7 @@ BatchResults batch_in_loop(const BatchCall& call, const std::string& name) {
   std::vector<Array> all = std::move(constants);
   all.insert(all.end(), carry.begin(), carry.end());
   all.insert(all.end(), slices.begin(), slices.end());
-  const std::vector<Array> found = bind_primitive(*find_primitive("scan"), make_params(scan), all);
+  const std::vector<Array> found = bind_primitive(kScan, make_params(scan), all);
   BatchResults batched{{}, result_axes(types)};
   size_t next = carry.size();
   for (const int64_t token : carried) {

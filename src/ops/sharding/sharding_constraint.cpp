@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include <farcall/primitives/primitives.h>
 #include <farcall/primitives/shard_map.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/placement.h>
@@ -41,21 +42,21 @@ const TransformRules kConstraintRules = {.jvp = linear_jvp,
                                          .transpose = constraint_transpose,
                                          .batch = constraint_batch,
                                          .evaluate = constraint_at_once};
-const Primitive kConstraint = {.name = "sharding_constraint",
-                               .type_rule = constraint_rule,
-                               .parse = parse_params<ShardingConstraintParams>,
-                               .flops = no_flops,
-                               .rules = &kConstraintRules,
-                               .kind = PrimitiveKind::kBarrier};
-FARCALL_REGISTER_PRIMITIVE(kConstraint);
-
 }  // namespace
+
+const Primitive kShardingConstraint = {.name = "sharding_constraint",
+                                       .type_rule = constraint_rule,
+                                       .parse = parse_params<ShardingConstraintParams>,
+                                       .flops = no_flops,
+                                       .rules = &kConstraintRules,
+                                       .kind = PrimitiveKind::kBarrier};
+FARCALL_REGISTER_PRIMITIVE(kShardingConstraint);
 
 Array with_sharding_constraint(const Array& x, const NamedSharding& sharding) {
   if (x.is_concrete()) return device_put(x, sharding);
   ShardingConstraintParams params{{}, sharding.spec, sharding.mesh};
   for (const MeshAxis& axis : sharding.mesh.axes()) params.mesh.emplace_back(axis.name, axis.size);
-  return bind_one(kConstraint, make_params(std::move(params)), {&x, 1});
+  return bind_one(kShardingConstraint, make_params(std::move(params)), {&x, 1});
 }
 
 }  // namespace farcall

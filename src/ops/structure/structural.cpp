@@ -8,6 +8,7 @@
 #include <farcall/core/layout.h>
 #include <farcall/ops/indexing.h>
 #include <farcall/ops/lax.h>
+#include <farcall/primitives/primitives.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/interpreter.h>
@@ -266,6 +267,8 @@ constexpr Primitive structural(std::string_view name, decltype(Primitive::type_r
           .kind = kind};
 }
 
+}  // namespace
+
 const TransformRules kBroadcastRules = {
     .jvp = linear_jvp, .transpose = broadcast_transpose, .batch = broadcast_batch};
 const Primitive kBroadcastInDim =
@@ -303,8 +306,6 @@ FARCALL_REGISTER_PRIMITIVE(kRev);
 // No rules: without operands there is nothing to transform.
 const Primitive kIota = structural<IotaParams>("iota", iota_rule, nullptr);
 FARCALL_REGISTER_PRIMITIVE(kIota);
-
-}  // namespace
 
 namespace lax {
 

@@ -3,6 +3,7 @@
 
 #include <farcall/primitives/call.h>
 #include <farcall/primitives/cluster.h>
+#include <farcall/primitives/primitives.h>
 
 #include "trace/calls/call_rules.h"
 
@@ -32,6 +33,9 @@ const TransformRules kRules = {.jvp = call_jvp<P>,
                                .batch = call_batch<P>,
                                .partial_eval = partial<P>};
 const Primitive kJit = call_primitive<JitParams>("jit", &kRules<JitParams>);
+
+}  // namespace
+
 const Primitive kCluster = call_primitive<ClusterParams>("cluster", &kRules<ClusterParams>);
 
 const bool kCallRegistered = [] {
@@ -39,8 +43,6 @@ const bool kCallRegistered = [] {
   register_primitive(kCluster);
   return true;
 }();
-
-}  // namespace
 
 std::vector<Array> call_program(const ProgramPtr& program, std::span<const Array> inputs) {
   return bind_primitive(kJit, make_params(JitParams{program->name, program}), inputs);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/primitives/primitives.h>
 #include <farcall/primitives/shard_map.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/placement.h>
@@ -68,8 +69,8 @@ std::vector<Array> constrain_results(std::vector<Array> results, const Shardings
     for (const MeshAxis& axis : out_shardings[i]->mesh.axes()) {
       params.mesh.emplace_back(axis.name, axis.size);
     }
-    results[i] = bind_primitive(*find_primitive("sharding_constraint"),
-                                make_params(std::move(params)), {&results[i], 1})[0];
+    results[i] =
+        bind_primitive(kShardingConstraint, make_params(std::move(params)), {&results[i], 1})[0];
   }
   return results;
 }

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <farcall/primitives/primitives.h>
 #include <farcall/primitives/structural.h>
 #include <farcall/program/verify.h>
 
@@ -74,6 +75,19 @@ TEST(Primitive, AllHaveANameAndATypeRule) {
   }
   EXPECT_GT(names.size(), 60u);
   EXPECT_EQ(find_primitive("no_such_primitive"), nullptr);
+}
+
+TEST(Primitive, AWrongNameInTheSourceIsAnInternalError) {
+  EXPECT_EQ(&primitive_named("add"), find_primitive("add"));
+  EXPECT_THAT(error_of(ErrorCode::kInternal, [] { primitive_named("ad"); }),
+              ::testing::HasSubstr("there is no primitive named \"ad\""));
+}
+
+TEST(Primitive, ThoseThatOtherLayersAddAreTheRegisteredOnes) {
+  for (const Primitive* each :
+       {&kBarrier, &kCluster, &kFfiCall, &kReshape, &kScan, &kShardingConstraint, &kTranspose}) {
+    EXPECT_EQ(find_primitive(each->name), each) << each->name;
+  }
 }
 
 TEST(Primitive, ANameIsTakenOnce) {

@@ -444,7 +444,7 @@ Elementwise::Translations Elementwise::all_translations() {
       {"population_count", {.integers = &E::apply<Op::kPopulationCount>}},
       {"clz", {.integers = &E::apply<Op::kCountLeadingZeros>}}};
   for (const auto& [primitive, function] : vector_functions()) all[primitive].vector = function;
-  for (const auto& [primitive, translation] : all) FARCALL_ASSERT(find_primitive(primitive));
+  for (const auto& [primitive, translation] : all) primitive_named(primitive);
   return all;
 }
 

@@ -1,6 +1,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include <farcall/core/error.h>
+
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/meshes/collectives.h"
 #include "engine/native/kernels/movement/rows.h"
@@ -42,6 +44,7 @@ FoundKernel find_kernel(std::string_view primitive) { return FoundKernel(find_ro
 
 Kernel FoundKernel::operator()(std::span<const ShapeDtype> inputs,
                                std::span<const ShapeDtype> outputs, const Params* params) const {
+  FARCALL_ASSERT(row_);
   if (row_->describe) {
     const ElementwiseSpec spec = row_->describe(inputs, outputs, params);
     if (spec.is_valid() || !row_->make) return make_elementwise(inputs, outputs[0], spec);
