@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <farcall/primitives/dot_general.h>
-#include <farcall/primitives/structural.h>
 
+#include "engine/native/transposes.h"
 #include "passes/internal/foreign.h"
 #include "passes/internal/nested.h"
 
@@ -20,15 +20,9 @@ using Dimensions = std::vector<int64_t>;
 bool is_product(const Equation& equation) {
   return equation.primitive->kind == PrimitiveKind::kProduct;
 }
-bool is_transpose(const Equation& equation) {
-  return equation.primitive->kind == PrimitiveKind::kTranspose;
-}
 bool is_foldable(const Program& program) {
   return std::ranges::any_of(program.equations, is_product) &&
          std::ranges::any_of(program.equations, is_transpose);
-}
-const Dimensions& permutation_of(const Equation& equation) {
-  return params_as<TransposeParams>(equation.params.get()).permutation;
 }
 
 class Folder {

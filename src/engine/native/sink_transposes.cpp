@@ -9,6 +9,7 @@
 #include <farcall/primitives/structural.h>
 
 #include "engine/native/cluster_domain.h"
+#include "engine/native/transposes.h"
 #include "passes/internal/foreign.h"
 #include "passes/internal/nested.h"
 
@@ -16,13 +17,6 @@ namespace farcall::native {
 namespace {
 
 using Permutation = std::vector<int64_t>;
-
-bool is_transpose(const Equation& equation) {
-  return equation.primitive->kind == PrimitiveKind::kTranspose;
-}
-const Permutation& permutation_of(const Equation& equation) {
-  return params_as<TransposeParams>(equation.params.get()).permutation;
-}
 
 bool is_inverse(const Permutation& first, const Permutation& second) {
   for (size_t i = 0; i < second.size(); ++i) {

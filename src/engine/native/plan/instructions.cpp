@@ -12,6 +12,7 @@
 
 #include "engine/native/kernels/meshes/shard_map.h"
 #include "engine/native/kernels/movement/strided_copy.h"
+#include "engine/native/transposes.h"
 
 namespace farcall::native {
 
@@ -206,8 +207,7 @@ Place Instructions::row_major_place(Atom atom, std::string_view reader) {
 void Instructions::report_copy_of_result(uint32_t variable, std::string_view reader) {
   const auto maker = [&] { return uses_.made_by[variable]; };
   // Looks through transposes in between.
-  while (maker() != kNever &&
-         program_.equations[maker()].primitive->kind == PrimitiveKind::kTranspose) {
+  while (maker() != kNever && is_transpose(program_.equations[maker()])) {
     const Atom operand = program_.equations[maker()].inputs[0];
     if (!operand.is_variable()) return;
     variable = operand.index;

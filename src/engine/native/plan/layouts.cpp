@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <farcall/primitives/structural.h>
+#include "engine/native/transposes.h"
 
 namespace farcall::native {
 namespace {
@@ -45,7 +45,7 @@ Layouts::Layouts(const Program& program, const Uses& uses, const ForeignCalls& c
     const Equation& equation = program.equations[i];
     if (const FfiCallParams* call = calls.at(i)) {
       choose_for_results(program, equation, *call);
-    } else if (equation.primitive->kind == PrimitiveKind::kTranspose) {
+    } else if (is_transpose(equation)) {
       is_free_[i] = transpose_for_free(program, uses, calls, equation);
     }
   }
@@ -72,9 +72,8 @@ bool Layouts::transpose_for_free(const Program& program, const Uses& uses,
   const uint32_t result = equation.outputs[0];
   if (!operand.is_variable()) return false;
   const ShapeDtype type = program.variable_types[result];
-  const MajorToMinor layout =
-      transposed_layout(program.type_of(operand), layouts_[operand.index],
-                        params_as<TransposeParams>(equation.params.get()).permutation);
+  const MajorToMinor layout = transposed_layout(program.type_of(operand), layouts_[operand.index],
+                                                permutation_of(equation));
   if (is_row_major_in_memory(type, layout)) return true;
   const auto wants_it = [&](size_t reader) {
     const std::vector<Atom>& operands = program.equations[reader].inputs;

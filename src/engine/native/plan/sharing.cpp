@@ -6,6 +6,7 @@
 #include <farcall/program/located.h>
 
 #include "engine/native/kernel.h"
+#include "engine/native/transposes.h"
 
 namespace farcall::native {
 namespace {
@@ -94,7 +95,7 @@ Sharing share_memory(const Program& program, const PlanOptions& options, const U
       sharing.refusals[i] = share_foreign_call(program, i, *call, layouts, sharing.sets);
     } else if (region.region) {
       share_region(equation, i, region.in_place, sharing.sets);
-    } else if (equation.primitive->kind != PrimitiveKind::kTranspose) {
+    } else if (!is_transpose(equation)) {
       share_first_operand(equation, i, layouts, sharing.sets);
     }
   }
