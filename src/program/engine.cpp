@@ -18,6 +18,12 @@ namespace {
 
 std::atomic<detail::EngineTable> own_engines{nullptr};
 
+std::span<const Engine* const> engine_table() {
+  const detail::EngineTable own = own_engines.load();
+  return own ? own() : std::span<const Engine* const>();
+}
+
+// The engines of add_engine().
 struct Added {
   std::mutex mutex;
   std::vector<const Engine*> engines;
@@ -146,11 +152,8 @@ Executable::~Executable() = default;
 Engine::~Engine() = default;
 
 std::vector<const Engine*> all_engines() {
-  std::vector<const Engine*> all;
-  if (const detail::EngineTable own = own_engines.load()) {
-    const std::span<const Engine* const> engines = own();
-    all.assign(engines.begin(), engines.end());
-  }
+  const auto own = engine_table();
+  std::vector<const Engine*> all(own.begin(), own.end());
   Added& added = Added::instance();
   const std::lock_guard lock(added.mutex);
   all.insert(all.end(), added.engines.begin(), added.engines.end());
@@ -158,14 +161,14 @@ std::vector<const Engine*> all_engines() {
 }
 
 void add_engine(const Engine& engine) {
-  for (const Engine* known : all_engines()) {
-    if (known->name() == engine.name()) {
-      throw Error(ErrorCode::kAlreadyExists,
-                  fmt::format("add_engine: there is an engine \"{}\" already", engine.name()));
-    }
-  }
+  const auto has_name = [&](const Engine* other) { return other->name() == engine.name(); };
+  const auto own = engine_table();
   Added& added = Added::instance();
   const std::lock_guard lock(added.mutex);
+  if (std::ranges::any_of(own, has_name) || std::ranges::any_of(added.engines, has_name)) {
+    throw Error(ErrorCode::kAlreadyExists,
+                fmt::format("add_engine: there is an engine \"{}\" already", engine.name()));
+  }
   added.engines.push_back(&engine);
 }
 

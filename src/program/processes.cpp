@@ -15,7 +15,7 @@ namespace {
 struct Job {
   std::mutex mutex;
   std::atomic<Processes*> processes{nullptr};
-  bool was_opened = false;
+  std::atomic<bool> was_opened{false};
   detail::DeviceSharing share = nullptr;
 
   static Job& instance() {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <new>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -231,7 +232,10 @@ ProfiledRun::ProfiledRun(const Device& device, ProgramPtr program)
 
 ProfiledRun::~ProfiledRun() {
   const int64_t end = now();
-  if (recording_) recording_->add(*this, end);
+  try {
+    if (recording_) recording_->add(*this, end);
+  } catch (const std::bad_alloc&) {  // the table and the trace lack this run
+  }
   if (outer_) outer_->inside += end - begin_;
   current_run = outer_;
 }
@@ -263,9 +267,12 @@ void ProfileScope::begin(std::string_view category, std::string_view name) {
 }
 
 void ProfileScope::end() {
-  if (const auto recording = current_recording()) {
-    recording->add_step({std::string(category_), std::move(name_), "", begin_,
-                         detail::ProfiledRun::now(), thread_number()});
+  try {
+    if (const auto recording = current_recording()) {
+      recording->add_step({std::string(category_), std::move(name_), "", begin_,
+                           detail::ProfiledRun::now(), thread_number()});
+    }
+  } catch (const std::bad_alloc&) {  // the table and the trace lack this step
   }
 }
 
