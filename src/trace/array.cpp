@@ -82,6 +82,13 @@ Array Array::weak(ScalarNode::Number number) {
   return is_x64() ? make(both) : make(std::complex<float>(both));
 }
 
+void Array::weak_overflow(uint64_t value) {
+  throw OverflowError(
+      fmt::format("Array: the number {} does not fit into {}; for {} use "
+                  "Array::scalar(number)",
+                  value, dtype_name(DType::kInt64), dtype_name(DType::kUInt64)));
+}
+
 void Array::check_dtype(DType wanted) const {
   if (dtype() != wanted) {
     invalid_argument(fmt::format("Array: requested values of dtype {}, but the array is {}",

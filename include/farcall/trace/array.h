@@ -127,7 +127,8 @@ class FARCALL_API Array {
   Array(ShapeDtype type, Storage storage) : node_(new ConcreteNode(type, std::move(storage))) {}
 
   // A scalar. C++ integers and floats are weakly typed, like Python's numbers: in arithmetic they
-  // take the dtype of the other array.
+  // take the dtype of the other array. Raises OverflowError for an integer above INT64_MAX; see
+  // scalar().
   template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
   Array(T value) : Array(weak_scalar(value)) {}
 
@@ -241,11 +242,15 @@ class FARCALL_API Array {
     if constexpr (std::is_same_v<T, bool>) {
       return copy_of(&value, 1, ShapeDtype(DType::kBool, std::span<const int64_t>()));
     } else if constexpr (std::is_integral_v<T>) {
+      if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(int64_t)) {
+        if (value > T{INT64_MAX}) weak_overflow(value);
+      }
       return weak(static_cast<int64_t>(value));
     } else {
       return weak(static_cast<double>(value));
     }
   }
+  [[noreturn]] static void weak_overflow(uint64_t value);
   void check_dtype(DType wanted) const;
   void check_single() const;
   [[noreturn]] static void null_array();

@@ -52,6 +52,14 @@ TEST(Array, NumbersOfTheHostLanguageAreWeak) {
             ShapeDtype(DType::kComplex64, {}, true));
 }
 
+TEST(Array, AWeakIntegerThatDoesNotFitIsNoNegativeOne) {
+  EXPECT_EQ(Array(uint64_t{INT64_MAX}).item<int64_t>(), INT64_MAX);
+  EXPECT_EQ(error_of<OverflowError>(ErrorCode::kOutOfRange, [] { Array(uint64_t{1} << 63); }),
+            "Array: the number 9223372036854775808 does not fit into int64; for uint64 use "
+            "Array::scalar(number)");
+  EXPECT_EQ(Array::scalar(uint64_t{1} << 63).item<uint64_t>(), uint64_t{1} << 63);
+}
+
 TEST(Array, AWeakNumberKeepsItsPrecision) {
   const Array x = Array::of<double>({0.0});
   EXPECT_EQ((x + 0.1).item<double>(), 0.1);
