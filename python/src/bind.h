@@ -8,26 +8,27 @@ namespace farcall::python {
 namespace nb = nanobind;
 using namespace nanobind::literals;
 
-void bind_arrays(nb::module_& module);        // conversions for the Python side of Array
-void bind_callbacks(nb::module_& module);     // callbacks and their buffers
-void bind_caches(nb::module_& module);        // contents and limits of caches
-void bind_checkpoint(nb::module_& module);    // checkpoint, named calls
-void bind_collectives(nb::module_& module);   // psum and other collectives
-void bind_config(nb::module_& module);        // flags
-void bind_control_flow(nb::module_& module);  // loops and branches
-void bind_custom_rules(nb::module_& module);  // custom_jvp, custom_vjp, custom_vmap
-void bind_define(nb::module_& module);        // definitions of targets
-void bind_derivatives(nb::module_& module);   // jvp, vjp, linearize, grad
-void bind_exchange(nb::module_& module);      // export of programs to other libraries
-void bind_ffi(nb::module_& module);           // registration of targets and types
-void bind_fft(nb::module_& module);           // Fourier transforms
-void bind_image(nb::module_& module);         // images
-void bind_jacobians(nb::module_& module);     // jacfwd, jacrev
-void bind_lax(nb::module_& module);           // the primitives as functions
-void bind_convolutions(nb::module_& module);  // convolutions
-void bind_lax_arrays(nb::module_& module);    // operations along dimensions, windows, shapes
-void bind_lax_indexing(nb::module_& module);  // gather, scatter, dynamic slices
-void bind_linalg(nb::module_& module);        // linear algebra
+void bind_arrays(nb::module_& module);            // conversions for the Python side of Array
+void bind_callbacks(nb::module_& module);         // callbacks and their buffers
+void bind_caches(nb::module_& module);            // contents and limits of caches
+void bind_checkpoint(nb::module_& module);        // checkpoint, named calls
+void bind_collectives(nb::module_& module);       // psum and other collectives
+void bind_config(nb::module_& module);            // flags
+void bind_control_flow(nb::module_& module);      // loops and branches
+void bind_linear_functions(nb::module_& module);  // and roots
+void bind_custom_rules(nb::module_& module);      // custom_jvp, custom_vjp, custom_vmap
+void bind_define(nb::module_& module);            // definitions of targets
+void bind_derivatives(nb::module_& module);       // jvp, vjp, linearize, grad
+void bind_exchange(nb::module_& module);          // export of programs to other libraries
+void bind_ffi(nb::module_& module);               // registration of targets and types
+void bind_fft(nb::module_& module);               // Fourier transforms
+void bind_image(nb::module_& module);             // images
+void bind_jacobians(nb::module_& module);         // jacfwd, jacrev
+void bind_lax(nb::module_& module);               // the primitives as functions
+void bind_convolutions(nb::module_& module);      // convolutions
+void bind_lax_arrays(nb::module_& module);        // operations along dimensions, windows, shapes
+void bind_lax_indexing(nb::module_& module);      // gather, scatter, dynamic slices
+void bind_linalg(nb::module_& module);            // linear algebra
 void bind_closures(nb::module_& module);
 void bind_sharding(nb::module_& module);
 void bind_nn(nb::module_& module);                 // neural network functions

@@ -9,16 +9,13 @@
 
 #include <farcall/core/error.h>
 #include <farcall/ops/control_flow.h>
-#include <farcall/ops/linear_functions.h>
 #include <farcall/ops/platform.h>
 #include <farcall/trace/interpreter.h>
-#include <farcall/trace/origin.h>
 
 #include "array_object.h"
 #include "body_cache.h"
-#include "callbacks/python_function.h"
 #include "convert.h"
-#include "float0.h"
+#include "flat_tree.h"
 #include "traced_function.h"
 
 namespace farcall::python {
@@ -26,48 +23,8 @@ namespace {
 
 using Arrays = std::span<const Array>;
 
-struct FlatTree {
-  TreeDef tree;
-  std::vector<Array> arrays;
-
-  std::vector<ShapeDtype> types() const { return types_of(arrays); }
-};
-
-// Raises TypeError with the path of the first leaf that is not an array; `what` names the tree.
-FlatTree flatten_arrays(nb::handle object, const std::string& what) {
-  FlatTree flat;
-  std::vector<nb::object> leaves;
-  flat.tree = flatten_marked(object, leaves);
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    flat.arrays.push_back(is_float0(leaves[i])
-                              ? float0_stand_in(leaves[i])
-                              : to_array(leaves[i], what + leaf_path(flat.tree, i)));
-  }
-  return flat;
-}
-
 lax::LeafName paths(std::string root, const TreeDef& tree) {
   return [root = std::move(root), tree](size_t leaf) { return root + leaf_path(tree, leaf); };
-}
-
-void check_callable(nb::handle f, std::string_view what) {
-  if (PyCallable_Check(f.ptr())) return;
-  throw TypeError(fmt::format("{} must be a function, got {} of type {}", what, repr_of(f),
-                              Py_TYPE(f.ptr())->tp_name));
-}
-
-// Calls `f` with pytree arguments; `what` names the loop or branch in messages.
-nb::object call(std::string_view what, nb::handle f, nb::tuple arguments) {
-  const CallArguments sorted = all_arguments(arguments, nb::dict());
-  std::vector<Array> inputs;
-  for (const nb::object& leaf : sorted.leaves) {
-    inputs.push_back(is_array(leaf.ptr()) ? array_of(leaf.ptr()) : Array());
-  }
-  const TracedCallScope names(fmt::format("{}({})", what, name_of_function(f)), inputs,
-                              [&](size_t leaf) { return describe_parameter(f, sorted, leaf); });
-  nb::object result = nb::steal(PyObject_CallObject(f.ptr(), arguments.ptr()));
-  if (!result.is_valid()) nb::raise_python_error();
-  return result;
 }
 
 // Flattens the carry that a body returned, after checking that its structure is `wanted`.
@@ -117,9 +74,9 @@ RecordedBody record_scan_body(nb::handle f, const FlatTree& init, const FlatTree
                               std::span<const ShapeDtype> slices) {
   RecordedBody body;
   const lax::ScanBody flat = [&](Arrays carry, Arrays x) {
-    nb::object result =
-        call("scan", f,
-             nb::make_tuple(unflatten_arrays(init.tree, carry), unflatten_arrays(xs.tree, x)));
+    nb::object result = call_with_trees(
+        "scan", f,
+        nb::make_tuple(unflatten_arrays(init.tree, carry), unflatten_arrays(xs.tree, x)));
     const bool is_pair =
         (PyTuple_Check(result.ptr()) || PyList_Check(result.ptr())) && nb::len(result) == 2;
     if (!is_pair) {
@@ -162,8 +119,9 @@ nb::object map_slices(nb::handle f, BodyCache& cache, nb::handle xs, nb::handle 
   const FlatTree slices = flatten_arrays(xs, "map: xs");
   TreeDef tree;
   const FlatFunction flat = [&](Arrays x) {
-    FlatTree result = flatten_arrays(
-        call("map", f, nb::make_tuple(unflatten_arrays(slices.tree, x))), "map: f's result");
+    FlatTree result =
+        flatten_arrays(call_with_trees("map", f, nb::make_tuple(unflatten_arrays(slices.tree, x))),
+                       "map: f's result");
     tree = result.tree;
     return std::move(result.arrays);
   };
@@ -188,9 +146,9 @@ nb::object associative_scan(nb::handle fn, nb::handle elems, bool reverse, int64
   check_callable(fn, "associative_scan: fn");
   const FlatTree all = flatten_arrays(elems, "associative_scan: elems");
   const lax::Combine flat = [&](Arrays a, Arrays b) {
-    nb::object result =
-        call("associative_scan", fn,
-             nb::make_tuple(unflatten_arrays(all.tree, a), unflatten_arrays(all.tree, b)));
+    nb::object result = call_with_trees(
+        "associative_scan", fn,
+        nb::make_tuple(unflatten_arrays(all.tree, a), unflatten_arrays(all.tree, b)));
     return returned_carry("associative_scan", all.tree, result);
   };
   return unflatten_arrays(all.tree, lax::associative_scan(flat, all.arrays, reverse, axis));
@@ -219,9 +177,10 @@ nb::object while_loop(nb::handle cond_fun, nb::handle body_fun, BodyCache& cache
   const FlatTree init = flatten_arrays(init_val, "while_loop: init_val");
   const auto body = cache.find_or_record(body_signature("while", {init.tree}, init.types()), [&] {
     const FlatFunction cond = [&](Arrays carry) {
-      FlatTree decision = flatten_arrays(
-          call("while_loop", cond_fun, nb::make_tuple(unflatten_arrays(init.tree, carry))),
-          "while_loop: what cond_fun returns");
+      FlatTree decision =
+          flatten_arrays(call_with_trees("while_loop", cond_fun,
+                                         nb::make_tuple(unflatten_arrays(init.tree, carry))),
+                         "while_loop: what cond_fun returns");
       if (!decision.tree.is_leaf()) {
         throw TypeError(
             fmt::format("while_loop: cond_fun must return one scalar of dtype bool, it "
@@ -231,9 +190,9 @@ nb::object while_loop(nb::handle cond_fun, nb::handle body_fun, BodyCache& cache
       return std::move(decision.arrays);
     };
     const FlatFunction step = [&](Arrays carry) {
-      return returned_carry(
-          "while_loop", init.tree,
-          call("while_loop", body_fun, nb::make_tuple(unflatten_arrays(init.tree, carry))));
+      return returned_carry("while_loop", init.tree,
+                            call_with_trees("while_loop", body_fun,
+                                            nb::make_tuple(unflatten_arrays(init.tree, carry))));
     };
     return body_of(lax::record_while(cond, step, init.types(), paths("carry", init.tree)));
   });
@@ -257,8 +216,8 @@ nb::object fori_loop(nb::handle lower, nb::handle upper, nb::handle body_fun, Bo
     const lax::ForBody step = [&](const Array& i, Arrays carry) {
       return returned_carry(
           "fori_loop", init.tree,
-          call("fori_loop", body_fun,
-               nb::make_tuple(wrap_object(i), unflatten_arrays(init.tree, carry))));
+          call_with_trees("fori_loop", body_fun,
+                          nb::make_tuple(wrap_object(i), unflatten_arrays(init.tree, carry))));
     };
     return body_of(lax::record_for(step, bounds, init.types(), paths("init_val", init.tree)));
   });
@@ -276,7 +235,7 @@ RecordedBody record_branches(lax::BranchFunction function, nb::list branches,
   for (nb::handle branch : branches) {
     const FlatFunction flat = [&](Arrays inputs) {
       nb::object arguments = unflatten_arrays(operands.tree, inputs);
-      nb::object value = call(front, branch, nb::borrow<nb::tuple>(arguments));
+      nb::object value = call_with_trees(front, branch, nb::borrow<nb::tuple>(arguments));
       const std::string name = lax::branch_name(function, body.programs.size());
       FlatTree result = flatten_arrays(value, fmt::format("{}: what {} returns", front, name));
       if (!body.programs.empty() && !(result.tree == body.result_tree)) {
@@ -327,98 +286,6 @@ void bind_branches(nb::module_& module, const char* name, lax::BranchFunction fu
       nb::arg("index").none(), nb::arg("branches"), nb::arg("cache"), nb::arg("operands"));
 }
 
-// ---- linear functions ----
-
-// Flattens what a function returned, after checking that its structure is that of `whose`.
-std::vector<Array> returned_like(const std::string& what, std::string_view whose,
-                                 const TreeDef& wanted, nb::handle result) {
-  FlatTree found = flatten_arrays(result, what);
-  if (!(found.tree == wanted)) {
-    throw TypeError(fmt::format("{} must have the structure of {},\n  {}\nit has\n  {}", what,
-                                whose, text_of(wanted), text_of(found.tree)));
-  }
-  return std::move(found.arrays);
-}
-
-nb::object linear_call(nb::handle fun, nb::handle fun_transpose, nb::handle residual_args,
-                       nb::handle linear_args) {
-  check_callable(fun, "linear_call: fun");
-  check_callable(fun_transpose, "linear_call: fun_transpose");
-  const FlatTree residuals = flatten_arrays(residual_args, "linear_call: residual_args");
-  const FlatTree linear = flatten_arrays(linear_args, "linear_call: linear_args");
-  TreeDef tree;
-  const LinearFunction forward = [&](Arrays r, Arrays x) {
-    nb::object y =
-        call("linear_call", fun,
-             nb::make_tuple(unflatten_arrays(residuals.tree, r), unflatten_arrays(linear.tree, x)));
-    FlatTree result = flatten_arrays(y, "linear_call: what fun returns");
-    tree = result.tree;
-    return std::move(result.arrays);
-  };
-  const LinearFunction backward = [&](Arrays r, Arrays y) {
-    return returned_like(
-        "linear_call: what fun_transpose returns", "linear_args", linear.tree,
-        call("linear_call", fun_transpose,
-             nb::make_tuple(unflatten_arrays(residuals.tree, r), unflatten_arrays(tree, y))));
-  };
-  const auto results = farcall::linear_call(forward, backward, residuals.arrays, linear.arrays);
-  return unflatten_arrays(tree, results);
-}
-
-// Calls a Python solver on flat lists. `matvec` is its argument; `result` receives the structure of
-// its result.
-std::vector<Array> call_solver(const char* which, nb::handle solver, nb::object matvec,
-                               const FlatTree& b, Arrays inputs, bool has_aux, TreeDef& result) {
-  const std::string what = fmt::format("custom_linear_solve: what {} returns", which);
-  nb::object found = call("custom_linear_solve", solver,
-                          nb::make_tuple(std::move(matvec), unflatten_arrays(b.tree, inputs)));
-  nb::object x = found;
-  if (has_aux) {
-    if (!PyTuple_Check(found.ptr()) || nb::len(found) != 2) {
-      throw TypeError(
-          fmt::format("{} must be a pair (x, aux), as has_aux is set; got {} of type {}", what,
-                      repr_of(found), Py_TYPE(found.ptr())->tp_name));
-    }
-    x = nb::object(found[0]);
-  }
-  returned_like(has_aux ? what + " as x" : what, "b", b.tree, x);
-  FlatTree all = flatten_arrays(found, what);
-  result = all.tree;
-  return std::move(all.arrays);
-}
-
-nb::object custom_linear_solve(nb::handle matvec, nb::handle b, nb::handle solve,
-                               nb::handle transpose_solve, bool symmetric, bool has_aux) {
-  check_callable(matvec, "custom_linear_solve: matvec");
-  check_callable(solve, "custom_linear_solve: solve");
-  const FlatTree right = flatten_arrays(b, "custom_linear_solve: b");
-  TreeDef result, transposed_result;
-  const FlatFunction flat_matvec = [&](Arrays x) {
-    return returned_like(
-        "custom_linear_solve: what matvec returns", "b", right.tree,
-        call("custom_linear_solve", matvec, nb::make_tuple(unflatten_arrays(right.tree, x))));
-  };
-  const lax::LinearSolver flat_solve = [&](const FlatFunction&, Arrays inputs) {
-    return call_solver("solve", solve, nb::borrow(matvec), right, inputs, has_aux, result);
-  };
-  lax::LinearSolveOptions options{.is_symmetric = symmetric};
-  if (!transpose_solve.is_none()) {
-    check_callable(transpose_solve, "custom_linear_solve: transpose_solve");
-    options.transpose_solve = [&](const FlatFunction& function, Arrays inputs) {
-      const auto apply = [function, tree = right.tree](nb::object x) {
-        return unflatten_arrays(
-            tree,
-            function(returned_like("custom_linear_solve: the argument of vecmat", "b", tree, x)));
-      };
-      nb::object vecmat = nb::cpp_function(apply, nb::name("vecmat"));
-      return call_solver("transpose_solve", transpose_solve, std::move(vecmat), right, inputs,
-                         has_aux, transposed_result);
-    };
-  }
-  const auto results = lax::custom_linear_solve(flat_matvec, right.arrays, flat_solve, options);
-  return unflatten_arrays(result, results);
-}
-
 }  // namespace
 
 void bind_control_flow(nb::module_& module) {
@@ -426,11 +293,6 @@ void bind_control_flow(nb::module_& module) {
   module.def("scan", scan, nb::arg("f").none(), nb::arg("cache"), nb::arg("init").none(),
              nb::arg("xs").none(), nb::arg("length").none(), nb::arg("reverse"),
              nb::arg("unroll").none());
-  module.def("linear_call", linear_call, nb::arg("fun").none(), nb::arg("fun_transpose").none(),
-             nb::arg("residual_args").none(), nb::arg("linear_args").none());
-  module.def("custom_linear_solve", custom_linear_solve, nb::arg("matvec").none(),
-             nb::arg("b").none(), nb::arg("solve").none(), nb::arg("transpose_solve").none(),
-             nb::arg("symmetric"), nb::arg("has_aux"));
   // The number of steps of a scan.
   module.def(
       "scan_length",

@@ -10,6 +10,7 @@
 #include <farcall/core/error.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/promotion.h>
+#include <farcall/ops/reduce.h>
 
 #include "array_object.h"
 #include "bound_function.h"
@@ -56,6 +57,7 @@ void bind_reductions(nb::module_& module) {
       {"reduce_sum", lax::reduce_sum}, {"reduce_prod", lax::reduce_prod},
       {"reduce_max", lax::reduce_max}, {"reduce_min", lax::reduce_min},
       {"reduce_and", lax::reduce_and}, {"reduce_or", lax::reduce_or},
+      {"reduce_xor", lax::reduce_xor},
   };
   for (const auto& [name, function] : reductions) {
     module.def(

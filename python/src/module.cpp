@@ -66,6 +66,7 @@ NB_MODULE(_core, module) {
   bind_lax(lax);
   nanobind::module_ control_flow = module.def_submodule("control_flow");
   bind_control_flow(control_flow);
+  bind_linear_functions(control_flow);
   bind_collectives(control_flow);
   bind_convolutions(lax);
   bind_lax_arrays(lax);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,25 +64,34 @@ FARCALL_API void check_structure(std::string_view what, std::string_view whose,
 template <class Result, class X>
 inline constexpr bool kReturnsSolution = std::is_convertible_v<Result, X>;
 
+// The names in the messages of a solver: its own, that of the function it takes, and that of the
+// argument whose structure x has.
+struct SolverNames {
+  std::string solver, function, argument;
+};
 // Adapts `solve`, a solver on trees, to flat lists. `result` receives the structure of its results.
 template <class X, class Solve>
-lax::LinearSolver flat_solver(std::string which, const TreeDef& tree, Solve& solve,
-                              TreeDef& result) {
-  return [which = std::move(which), tree, &solve, &result](const FlatFunction& matvec,
-                                                           std::span<const Array> b) {
-    const std::function<X(const X&)> function = [which, tree, matvec](const X& x) {
-      check_structure(which + ": the argument of matvec", "b", tree, tree_of(x));
-      return build<X>(tree, matvec(flat(x)));
+lax::LinearSolver flat_solver(const SolverNames& names, const TreeDef& tree, Solve solve,
+                              std::shared_ptr<TreeDef> result) {
+  return [names, tree, solve = std::move(solve), result = std::move(result)](
+             const FlatFunction& flat_function, std::span<const Array> inputs) mutable {
+    const std::function<X(const X&)> function = [names, tree, flat_function](const X& x) {
+      check_structure(names.solver + ": the argument of " + names.function, names.argument, tree,
+                      tree_of(x));
+      return build<X>(tree, flat_function(flat(x)));
     };
-    const auto found = solve(function, build<X>(tree, b));
+    const auto found = solve(function, build<X>(tree, inputs));
+    const auto checked = [&](const X& x) {
+      check_structure(names.solver + ": x", names.argument, tree, tree_of(x));
+    };
     if constexpr (kReturnsSolution<decltype(found), X>) {
       const X x(found);
-      result = tree_of(x);
-      check_structure(which + ": x", "b", tree, result);
+      checked(x);
+      *result = tree;
       return flat(x);
     } else {
-      result = tree_of(found);
-      check_structure(which + ": x", "b", tree, tree_of(std::get<0>(found)));
+      checked(X(std::get<0>(found)));
+      *result = tree_of(found);
       return flat(found);
     }
   };
@@ -139,7 +149,11 @@ requires(farcall::detail::OverTrees<Matvec>&& farcall::detail::takes<
   using Result = std::conditional_t<farcall::detail::kReturnsSolution<Found, X>, X, Found>;
   const X right(b);
   const TreeDef tree = farcall::detail::tree_of(right);
-  TreeDef result, transposed_result;
+  const auto solver = [&](const char* name, auto solve, std::shared_ptr<TreeDef> result) {
+    return farcall::detail::flat_solver<X>(
+        {std::string("custom_linear_solve: ") + name, "matvec", "b"}, tree, std::move(solve),
+        std::move(result));
+  };
   const FlatFunction flat_matvec = [&](std::span<const Array> x) {
     X given = farcall::detail::build<X>(tree, x);
     const X found(matvec(given));
@@ -147,18 +161,18 @@ requires(farcall::detail::OverTrees<Matvec>&& farcall::detail::takes<
                                      farcall::detail::tree_of(found));
     return farcall::detail::flat(found);
   };
-  const std::string name = "custom_linear_solve: ";
   LinearSolveOptions options;
   if constexpr (std::is_same_v<Transpose, Symmetric>) {
     options.is_symmetric = true;
   } else if constexpr (!std::is_same_v<Transpose, std::nullptr_t>) {
-    options.transpose_solve = farcall::detail::flat_solver<X>(name + "transpose_solve", tree,
-                                                              transpose_solve, transposed_result);
+    options.transpose_solve =
+        solver("transpose_solve", std::move(transpose_solve), std::make_shared<TreeDef>());
   }
-  const std::vector<Array> found = custom_linear_solve(
-      flat_matvec, farcall::detail::flat(right),
-      farcall::detail::flat_solver<X>(name + "solve", tree, solve, result), options);
-  return farcall::detail::build<Result>(result, found);
+  const auto result = std::make_shared<TreeDef>();
+  const std::vector<Array> found =
+      custom_linear_solve(flat_matvec, farcall::detail::flat(right),
+                          solver("solve", std::move(solve), result), options);
+  return farcall::detail::build<Result>(*result, found);
 }
 
 }  // namespace lax

@@ -21,4 +21,7 @@ using Combine = std::function<std::vector<Array>(std::span<const Array>, std::sp
 FARCALL_API std::vector<Array> reduce(ListOf<Array> operands, ListOf<Array> init_values,
                                       const Combine& computation, ListOf<int64_t> dimensions);
 
+// The bitwise XOR of integers or bools along the dimensions.
+FARCALL_API Array reduce_xor(const Array& x, ListOf<int64_t> dimensions);
+
 }  // namespace farcall::lax

@@ -38,6 +38,7 @@ _REDUCTIONS = {
     "reduce_min": "The least element; for empty input, the highest number of the dtype.",
     "reduce_and": "The bitwise AND of the elements; integers and bools.",
     "reduce_or": "The bitwise OR of the elements; integers and bools.",
+    "reduce_xor": "The bitwise XOR of the elements; integers and bools.",
 }
 
 _CUMULATIVE = {

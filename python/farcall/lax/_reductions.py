@@ -7,9 +7,7 @@ from typing import Any
 
 from farcall import _core, tree
 
-__all__ = ["reduce", "reduce_xor"]
-
-_f: Any = _core.numpy
+__all__ = ["reduce"]
 
 
 def operands_and_computation(
@@ -58,9 +56,3 @@ def reduce(
         "reduce", operands, init_values, computation
     )
     return structure.unflatten(_core.lax._reduce(leaves, starts, combined, dimensions))
-
-
-def reduce_xor(operand: Any, axes: Sequence[int]) -> _core.Array:
-    """The bitwise XOR of integers or bools along the axes."""
-    operand = _f.as_array(operand, "reduce_xor: argument operand")
-    return reduce(operand, _f.zeros((), operand.dtype), _core.lax.bitwise_xor, axes)

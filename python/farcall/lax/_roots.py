@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from farcall import _core, tree
-from farcall._closures import closure_convert
 from farcall._core import control_flow as _control_flow
-from farcall._custom_rules import custom_jvp
-from farcall._derivatives import jvp, linearize
-from farcall._functions import check_callable
 
 __all__ = ["custom_linear_solve", "custom_root"]
 
@@ -40,34 +35,7 @@ def custom_root(
       TypeError: if a function is not callable, and if ``f`` does not return the structure of its
         argument.
     """
-    for name, function in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
-        check_callable(function, f"custom_root: {name}")
-    guess = tree.map(_core.as_array, initial_guess)
-    converted, consts = closure_convert(f, guess)
-
-    @custom_jvp
-    def root(guess: Any, *consts: Any) -> Any:
-        return solve(lambda x: converted(x, *consts), guess)
-
-    @root.defjvp
-    def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-        guess, *consts = primals
-        _, *moves = tangents
-        result = root(guess, *consts)
-        x, aux = result if has_aux else (result, None)
-        residual, linear = linearize(lambda y: converted(y, *consts), x)
-        if tree.structure(residual) != tree.structure(x):
-            raise TypeError(
-                f"custom_root: f must return the structure that it takes, {tree.structure(x)}, got "
-                f"{tree.structure(residual)}"
-            )
-        _, pushed = jvp(lambda *values: converted(x, *values), tuple(consts), tuple(moves))
-        moved = tree.map(lambda leaf: -leaf, tangent_solve(linear, pushed))
-        if not has_aux:
-            return result, moved
-        return result, (moved, tree.map(_core.transforms.zero_from_primal, aux))
-
-    return root(guess, *consts)
+    return _control_flow.custom_root(f, initial_guess, solve, tangent_solve, bool(has_aux))
 
 
 def custom_linear_solve(

@@ -139,6 +139,13 @@ std::vector<Array> reduce(ListOf<Array> operands, ListOf<Array> init_values,
   return each(results, [&](const Array& x) { return numpy::reshape(x, rest); });
 }
 
+Array reduce_xor(const Array& x, ListOf<int64_t> dimensions) {
+  const Combine combine = [](std::span<const Array> a, std::span<const Array> b) {
+    return std::vector{bitwise_xor(a[0], b[0])};
+  };
+  return reduce({x}, {numpy::zeros({}, x.dtype())}, combine, dimensions)[0];
+}
+
 std::vector<Array> reduce_window(ListOf<Array> operands, ListOf<Array> init_values,
                                  const Combine& computation, ReduceWindowParams window) {
   check_operands("reduce_window", operands, init_values);
