@@ -7,6 +7,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/numpy/shapes.h>
+#include <farcall/numpy/views.h>
 #include <farcall/ops/numpy_arrays.h>
 
 #include "bound_function.h"
@@ -118,6 +119,10 @@ void bind_numpy_shapes(nb::module_& module) {
                  return numpy::split(ary, to_sizes(parts, "array_split: indices"), axis);
                },
                {"ary", "indices_or_sections", {"axis", 0}});
+  def_function(module, "_view",
+               [](const Array& x, nb::handle dtype) { return numpy::view(x, to_dtype(dtype)); },
+               {"x", "dtype"});
+  def_function(module, "_byteswap", numpy::byteswap, {"x"});
 }
 
 }  // namespace farcall::python

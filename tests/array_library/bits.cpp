@@ -8,37 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <farcall/linalg/linalg.h>
-#include <farcall/nn/activations.h>
-#include <farcall/nn/attention.h>
-#include <farcall/nn/normalization.h>
-#include <farcall/numpy/elementwise.h>
-#include <farcall/numpy/fft.h>
-#include <farcall/numpy/linalg.h>
-#include <farcall/numpy/norms.h>
-#include <farcall/numpy/order.h>
-#include <farcall/numpy/places.h>
-#include <farcall/numpy/polynomials.h>
-#include <farcall/numpy/products.h>
-#include <farcall/numpy/reductions.h>
-#include <farcall/numpy/shapes.h>
-#include <farcall/ops/convolution.h>
-#include <farcall/ops/cumulative.h>
-#include <farcall/ops/lax.h>
-#include <farcall/ops/numpy.h>
-#include <farcall/ops/numpy_arrays.h>
-#include <farcall/ops/numpy_indexing.h>
-#include <farcall/ops/numpy_statistics.h>
-#include <farcall/ops/products.h>
-#include <farcall/ops/reduce_window.h>
-#include <farcall/ops/segments.h>
-#include <farcall/ops/special_cases.h>
-#include <farcall/ops/structure.h>
-#include <farcall/random/random.h>
-#include <farcall/scipy/linalg.h>
-#include <farcall/scipy/signal.h>
-#include <farcall/scipy/special_matrices.h>
-#include <farcall/scipy/stats.h>
+#include <farcall/farcall.h>
 
 namespace {
 
@@ -47,6 +17,20 @@ namespace lax = farcall::lax;
 namespace nn = farcall::nn;
 namespace np = farcall::numpy;
 using fc::Array;
+
+// The x with x^3 = y for y > 0, and its derivative.
+Array cube_root(const Array& y) {
+  return lax::custom_root([y](const Array& x) { return x * x * x - y; }, np::ones_like(y),
+                          [](const auto& f, const Array& guess) {
+                            Array x = guess;
+                            for (int i = 0; i < 5; ++i) x = x - f(x) / (3 * x * x);
+                            return x;
+                          },
+                          [](const auto& g, const Array& y) { return y / g(np::ones_like(y)); });
+}
+Array slope_of_cube_root(const Array& y) {
+  return fc::grad([](const Array& y) { return np::sum(cube_root(y)); })(y);
+}
 
 std::vector<std::pair<const char*, Array>> results() {
   // Multiples of 1/8 from -11/8 to 11/8, none twice in a row.
@@ -108,6 +92,9 @@ std::vector<std::pair<const char*, Array>> results() {
       {"diff", np::diff(x)},
       {"trapezoid", np::trapezoid(x)},
       {"interp", np::interp(x, np::arange(-2, 3), np::arange(0, 5))},
+      {"view", np::view(x, fc::DType::kUInt16)},
+      {"byteswap", np::byteswap(x)},
+      {"reduce_xor", lax::reduce_xor(np::reshape(n, {4, 6}), {0})},
       // products
       {"einsum", np::einsum("ij,jk->ki", {x, y})},
       {"kron", np::kron(x, y)},
@@ -122,6 +109,8 @@ std::vector<std::pair<const char*, Array>> results() {
       {"fft", np::fft::fft(x)},
       {"polyval", np::polyval(np::arange(1, 4), x)},
       {"polyint", np::polyint(v)},
+      {"custom_root", cube_root(y)},
+      {"slope_of_custom_root", slope_of_cube_root(y)},
       {"segment_sum", fc::ops::segment_sum(v, n % 5, {.num_segments = 5})},
       // linear algebra
       {"cholesky", fc::linalg::cholesky(symmetric)},

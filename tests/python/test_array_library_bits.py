@@ -28,6 +28,23 @@ SYMMETRIC = X @ X.T + fnp.eye(4)
 KEY = random.key(7)
 IMAGE, WEIGHTS = V.reshape(1, 2, 3, 4), Y.reshape(3, 2, 2, 2)
 
+
+def cube_root(y: fc.Array) -> Any:
+    """The x with x³ = y for y > 0."""
+
+    def newton(f: Callable[[Any], Any], x: Any) -> Any:
+        for _ in range(5):
+            x = x - f(x) / (3 * x * x)
+        return x
+
+    return lax.custom_root(
+        lambda x: x * x * x - y,
+        fnp.ones_like(y),
+        newton,
+        lambda g, y: y / g(fnp.ones_like(y)),
+    )
+
+
 CALLS: dict[str, Callable[[], Any]] = {
     "round": lambda: fnp.round(X, 1),
     "fmod": lambda: fnp.fmod(X, 0.3),
@@ -74,6 +91,9 @@ CALLS: dict[str, Callable[[], Any]] = {
     "diff": lambda: fnp.diff(X),
     "trapezoid": lambda: fnp.trapezoid(X),
     "interp": lambda: fnp.interp(X, fnp.arange(-2, 3), fnp.arange(5)),
+    "view": lambda: X.view("uint16"),
+    "byteswap": lambda: X.byteswap(),
+    "reduce_xor": lambda: lax.reduce_xor(N.reshape(4, 6), (0,)),
     "einsum": lambda: fnp.einsum("ij,jk->ki", X, Y),
     "kron": lambda: fnp.kron(X, Y),
     "tensordot": lambda: fnp.tensordot(X, Y, 1),
@@ -85,6 +105,8 @@ CALLS: dict[str, Callable[[], Any]] = {
     "fft": lambda: fnp.fft.fft(X),
     "polyval": lambda: fnp.polyval(fnp.arange(1, 4), X),
     "polyint": lambda: fnp.polyint(V),
+    "custom_root": lambda: cube_root(Y),
+    "slope_of_custom_root": lambda: fc.grad(lambda y: fnp.sum(cube_root(y)))(Y),
     "segment_sum": lambda: fc.ops.segment_sum(V, N % 5, 5),
     "cholesky": lambda: lax.linalg.cholesky(SYMMETRIC),
     "solve": lambda: fnp.linalg.solve(SYMMETRIC, Y.T),

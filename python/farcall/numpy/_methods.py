@@ -79,67 +79,7 @@ def _view(self: Array, dtype: Any = None, type: None = None) -> Array:
         raise NotImplementedError("view: argument type must be None")
     if dtype is None:
         return self
-    target = np.dtype(dtype)
-    if target == self.dtype:
-        return self
-    if self.dtype.kind == "c":
-        parts = _core.numpy.stack([_core.numpy.real(self), _core.numpy.imag(self)], -1)
-        return _view(_merge_last(parts, self.shape), target)
-    if self.dtype.kind == "b":
-        return _view(_core.numpy.astype(self, "uint8"), target)
-    if target.kind == "b":
-        return _core.numpy.not_equal(_view(self, np.uint8), 0)
-    if target.kind == "c":
-        parts = _view(self, np.dtype(f"float{4 * target.itemsize}"))
-        pairs = _split_last(parts, 2, self, target)
-        return _core.lax.complex(pairs[..., 0], pairs[..., 1])
-    width, wanted = self.dtype.itemsize, target.itemsize
-    words = _core.lax.bitcast_convert_type(self, f"uint{8 * width}")
-    if wanted < width:
-        if self.ndim == 0:
-            raise _no_view(self, target)
-        words = _merge_last(_cut(words, wanted), self.shape)
-    elif wanted > width:
-        words = _join(_split_last(words, wanted // width, self, target), wanted)
-    return _core.lax.bitcast_convert_type(words, target)
-
-
-def _cut(words: Array, width: int) -> Array:
-    """Splits unsigned integers into narrower ones, lowest first, along a new last dimension."""
-    old, narrow = words.dtype.itemsize, f"uint{8 * width}"
-    bits = np.arange(old // width, dtype=words.dtype) * (8 * width)
-    parts = _core.numpy.right_shift(_core.numpy.expand_dims(words, -1), bits)
-    mask = np.array((1 << 8 * width) - 1, words.dtype)
-    return _core.numpy.astype(_core.numpy.bitwise_and(parts, mask), narrow)
-
-
-def _join(parts: Array, width: int) -> Array:
-    """Joins unsigned integers along the last dimension, lowest first, to wider ones."""
-    wide = np.dtype(f"uint{8 * width}")
-    bits = np.arange(parts.shape[-1], dtype=wide) * (8 * parts.dtype.itemsize)
-    shifted = _core.numpy.left_shift(_core.numpy.astype(parts, wide), bits)
-    return _core.lax.reduce_or(shifted, (shifted.ndim - 1,))
-
-
-def _no_view(array: Array, target: np.dtype[Any]) -> ValueError:
-    return ValueError(
-        f"view: the last dimension of {array.dtype.name}{list(array.shape)} does not hold a whole "
-        f"number of elements of {target.name}"
-    )
-
-
-def _split_last(array: Array, count: int, viewed: Array, target: np.dtype[Any]) -> Array:
-    """Splits the last dimension; the new last one has ``count`` elements."""
-    if array.ndim == 0 or array.shape[-1] % count:
-        raise _no_view(viewed, target)
-    return _core.numpy.reshape(array, (*array.shape[:-1], array.shape[-1] // count, count))
-
-
-def _merge_last(array: Array, before: tuple[int, ...]) -> Array:
-    """Merges the last two dimensions; ``before`` is the shape without the last one."""
-    if not before:
-        return array
-    return _core.numpy.reshape(array, (*before[:-1], before[-1] * array.shape[-1]))
+    return _core.numpy._view(self, np.dtype(dtype))
 
 
 def _tobytes(self: Array, order: str = "C") -> bytes:
@@ -149,14 +89,7 @@ def _tobytes(self: Array, order: str = "C") -> bytes:
 
 def _byteswap(self: Array) -> Array:
     """The elements with their bytes in the opposite order."""
-    width = self.dtype.itemsize
-    if width == 1:
-        return self
-    octets = _view(_core.numpy.reshape(self, (*self.shape, 1)), np.uint8)
-    parts = 2 if self.dtype.kind == "c" else 1
-    grouped = _core.numpy.reshape(octets, (*self.shape, parts, width // parts))
-    swapped = _core.numpy.reshape(_core.numpy.flip(grouped, -1), octets.shape)
-    return _core.numpy.reshape(_view(swapped, self.dtype), self.shape)
+    return _core.numpy._byteswap(self)
 
 
 def _compress(
