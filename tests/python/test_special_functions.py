@@ -7,6 +7,7 @@ import functools
 import farcall as fc
 import numpy as np
 import pytest
+from elementwise_rows import SPECIAL
 from farcall import lax, nn
 from farcall.scipy import special
 
@@ -206,3 +207,8 @@ def test_logsumexp_leaves_out_what_has_the_factor_zero():
     a, b = np.array([np.inf, 0, 1], np.float32), np.array([0, 1, 2], np.float32)
     found = special.logsumexp(a, b=b)
     np.testing.assert_allclose(found, np.log(1 + 2 * np.e), rtol=1e-6)
+
+
+def test_every_row_of_a_special_function_makes_a_public_one() -> None:
+    assert {row.name for row in SPECIAL} <= set(special.__all__)
+    np.testing.assert_allclose(special.erfcx(P), scipy_special.erfcx(P), rtol=1e-14)
