@@ -40,8 +40,14 @@ def shard_map(
 
     ``f`` is recorded once, and every device runs it on its shards. Inside ``f``, collectives such
     as ``lax.psum`` and ``lax.axis_index`` can use the axes of the mesh. Derivatives taken outside
-    are those of the function of whole arrays. Inside ``f``, the derivative of a psum is the psum of
-    the derivative, as in JAX with ``check_vma=False``.
+    are those of the function of whole arrays.
+
+    With ``check_vma``, derivatives taken inside are JAX's: each value has a set of axes along which
+    it varies between devices. The cotangents of a value that does not vary are summed over the
+    devices where it meets values that do, so that ``grad`` with respect to an argument that all
+    devices share gives the sum of their gradients. The derivative of a psum is the cotangent
+    itself. Without ``check_vma``, each device differentiates its own function, and the derivative
+    of a psum is the psum of the derivatives, as in JAX.
 
     Args:
       f: takes and returns pytrees of arrays. Without it, ``shard_map`` returns a decorator.
@@ -52,8 +58,8 @@ def shard_map(
         of the arguments.
       mesh: the devices; the current mesh by default.
       axis_names: the axes that ``f`` can use; all of the mesh by default.
-      check_vma: whether to raise an error if a result might differ along an axis missing from its
-        spec.
+      check_vma: whether to track the axes along which values vary, and to raise an error if a
+        result might differ along an axis missing from its spec.
 
     Raises:
       ValueError: without a mesh, for an axis that the mesh does not have, for specs that are not a

@@ -8,6 +8,7 @@
 #include <farcall/trace/checkpoint.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/origin.h>
+#include <farcall/trace/varying.h>
 
 #include "array_object.h"
 #include "convert.h"
@@ -55,7 +56,7 @@ nb::object call_named(nb::handle function, const std::string& where, const std::
         tree = std::move(result.tree);
         return std::move(result.arrays);
       },
-      types_of(inputs), name);
+      types_of(inputs), varying_axes(inputs), name);
   std::vector<Array> operands = recording.captured;
   operands.insert(operands.end(), inputs.begin(), inputs.end());
   return unflatten_arrays(tree, call_program(recording.program, operands));

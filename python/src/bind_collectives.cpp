@@ -104,6 +104,15 @@ void bind_collectives(nb::module_& module) {
       },
       nb::arg("x").none(), nb::arg("axis_name").none(), nb::arg("source"));
   module.def(
+      "pvary",
+      [](nb::handle x, nb::handle axis_name) {
+        const auto names = axis_names(axis_name, "pcast");
+        return each_leaf(x, "pcast", [&](nb::handle leaf, const std::string& what) {
+          return wrap_object(lax::pvary(to_array(leaf, what), names));
+        });
+      },
+      nb::arg("x").none(), nb::arg("axis_name").none());
+  module.def(
       "psum_scatter",
       [](nb::handle x, nb::handle axis_name, int64_t dimension, bool tiled) {
         const auto names = axis_names(axis_name, "psum_scatter");

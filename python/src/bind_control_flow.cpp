@@ -70,8 +70,7 @@ std::optional<int64_t> to_unroll(nb::handle value, int64_t length, const char* w
 
 // ---- scan and map ----
 
-RecordedBody record_scan_body(nb::handle f, const FlatTree& init, const FlatTree& xs,
-                              std::span<const ShapeDtype> slices) {
+RecordedBody record_scan_body(nb::handle f, const FlatTree& init, const FlatTree& xs) {
   RecordedBody body;
   const lax::ScanBody flat = [&](Arrays carry, Arrays x) {
     nb::object result = call_with_trees(
@@ -88,7 +87,7 @@ RecordedBody record_scan_body(nb::handle f, const FlatTree& init, const FlatTree
     return lax::LoopResults{returned_carry("scan", init.tree, nb::object(result[0])),
                             std::move(ys.arrays)};
   };
-  body.programs = {lax::record_scan(flat, init.types(), slices, paths("carry", init.tree))};
+  body.programs = {lax::record_scan(flat, init.arrays, xs.arrays, paths("carry", init.tree))};
   return body;
 }
 
@@ -106,7 +105,7 @@ nb::object scan(nb::handle f, BodyCache& cache, nb::handle init, nb::handle xs, 
   types.insert(types.end(), slice_types.begin(), slice_types.end());
   const auto body =
       cache.find_or_record(body_signature("scan", {carry.tree, slices.tree}, std::move(types)),
-                           [&] { return record_scan_body(f, carry, slices, slice_types); });
+                           [&] { return record_scan_body(f, carry, slices); });
   const lax::LoopResults results = run_recorded([&] {
     return lax::run_scan(body->programs[0], carry.arrays, slices.arrays, count, options);
   });
@@ -133,7 +132,7 @@ nb::object map_slices(nb::handle f, BodyCache& cache, nb::handle xs, nb::handle 
   const auto types = lax::slice_types(slices.arrays);
   const auto body = cache.find_or_record(body_signature("map", {slices.tree}, types), [&] {
     const lax::ScanBody step = [&](Arrays, Arrays x) { return lax::LoopResults{{}, flat(x)}; };
-    RecordedBody made{{lax::record_scan(step, {}, types, {})}, {}};
+    RecordedBody made{{lax::record_scan(step, {}, slices.arrays, {})}, {}};
     made.result_tree = tree;
     return made;
   });
@@ -194,7 +193,7 @@ nb::object while_loop(nb::handle cond_fun, nb::handle body_fun, BodyCache& cache
                             call_with_trees("while_loop", body_fun,
                                             nb::make_tuple(unflatten_arrays(init.tree, carry))));
     };
-    return body_of(lax::record_while(cond, step, init.types(), paths("carry", init.tree)));
+    return body_of(lax::record_while(cond, step, init.arrays, paths("carry", init.tree)));
   });
   return unflatten_arrays(
       init.tree, run_recorded([&] { return lax::run_while(loop_of(*body), init.arrays); }));
@@ -219,7 +218,7 @@ nb::object fori_loop(nb::handle lower, nb::handle upper, nb::handle body_fun, Bo
           call_with_trees("fori_loop", body_fun,
                           nb::make_tuple(wrap_object(i), unflatten_arrays(init.tree, carry))));
     };
-    return body_of(lax::record_for(step, bounds, init.types(), paths("init_val", init.tree)));
+    return body_of(lax::record_for(step, bounds, init.arrays, paths("init_val", init.tree)));
   });
   return unflatten_arrays(init.tree, run_recorded([&] {
                             return lax::run_for(loop_of(*body), bounds, init.arrays, factor);
@@ -228,7 +227,7 @@ nb::object fori_loop(nb::handle lower, nb::handle upper, nb::handle body_fun, Bo
 
 // ---- cond and switch ----
 
-RecordedBody record_branches(lax::BranchFunction function, nb::list branches,
+RecordedBody record_branches(lax::BranchFunction function, const Array& choice, nb::list branches,
                              const FlatTree& operands) {
   const std::string_view front = lax::name_of(function);
   RecordedBody body;
@@ -247,7 +246,7 @@ RecordedBody record_branches(lax::BranchFunction function, nb::list branches,
       body.result_tree = result.tree;
       return std::move(result.arrays);
     };
-    body.programs.push_back(record_closure(flat, operands.types(), "branch"));
+    body.programs.push_back(lax::record_branch(flat, choice, operands.arrays));
   }
   lax::check_branches(function, body.programs, paths("result", body.result_tree));
   return body;
@@ -269,7 +268,7 @@ nb::object run_branches(lax::BranchFunction function, nb::handle index, nb::list
   const FlatTree operands = flatten_arrays(arguments, front + ": operands");
   const auto body =
       cache.find_or_record(body_signature(front, {operands.tree}, operands.types()),
-                           [&] { return record_branches(function, branches, operands); });
+                           [&] { return record_branches(function, given, branches, operands); });
   const auto results = run_recorded([&] {
     return lax::run_branches(lax::branch_number(function, given, body->programs.size()),
                              body->programs, operands.arrays);

@@ -204,7 +204,8 @@ struct Transposed {
 Transposed linear_transpose(nb::handle function, const std::string& where, nb::tuple primals) {
   const CallArguments arguments = all_arguments(primals, nb::dict());
   PythonCall call(function, where, arguments, {});
-  LinearMap map = farcall::detail::linear_map_of(call, leaves_to_types(where, arguments));
+  LinearMap map = farcall::detail::linear_map_of(call, leaves_to_types(where, arguments),
+                                                 axes_of_leaves(arguments));
   return {where, std::move(map), positional_tree(arguments), call.result_tree()};
 }
 

@@ -7,6 +7,7 @@
 
 #include <farcall/ops/control_flow.h>
 #include <farcall/trace/call_signature.h>
+#include <farcall/trace/varying.h>
 
 #include "tree.h"
 
@@ -24,11 +25,12 @@ farcall::detail::CallSignature body_signature(std::string kind, std::vector<Tree
                                               std::vector<ShapeDtype> types);
 
 // Recordings of one function, or of functions that are used together. Recordings that close over
-// arrays are not kept.
+// arrays are not kept, nor those that depend on the axes over which their arguments vary.
 class BodyCache : public farcall::detail::SignatureMap<RecordedBody> {
  public:
   template <class Record>
   RecordedBodyPtr find_or_record(farcall::detail::CallSignature signature, const Record& record) {
+    if (is_tracking_axes()) return std::make_shared<const RecordedBody>(record());
     if (RecordedBodyPtr found = find(signature)) return found;
     auto made = std::make_shared<const RecordedBody>(record());
     for (const Recording& program : made->programs) {

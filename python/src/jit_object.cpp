@@ -26,6 +26,7 @@
 #include <farcall/trace/placement.h>
 #include <farcall/trace/program_cache.h>
 #include <farcall/trace/record.h>
+#include <farcall/trace/varying.h>
 
 #include "caches.h"
 #include "call.h"
@@ -334,7 +335,11 @@ PyObject* nested_call(PyObject* self, PyObject* const* args, size_t nargs, PyObj
   const CallArguments arguments = sort_arguments(state.where, state.statics, args, nargs, kwnames);
   const std::vector<Array> inputs = leaves_to_arrays(state.where, arguments, kMakeStatic);
   std::vector<Array> operands;
-  const auto signature = signature_of(arguments, types_of(inputs));
+  auto signature = signature_of(arguments, types_of(inputs));
+  if (is_tracking_axes()) {
+    const auto key = varying_key(inputs);
+    signature.axes.insert(signature.axes.end(), key.begin(), key.end());
+  }
   const CachedProgramPtr cached = find_or_trace(state, arguments, signature, operands);
   operands.insert(operands.end(), inputs.begin(), inputs.end());
   const std::vector<Array> results = state.is_inline ? evaluate(*cached->program(), operands)

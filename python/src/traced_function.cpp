@@ -10,6 +10,7 @@
 #include <farcall/core/error.h>
 #include <farcall/trace/origin.h>
 #include <farcall/trace/record.h>
+#include <farcall/trace/varying.h>
 
 #include "array_object.h"
 #include "convert.h"
@@ -229,6 +230,15 @@ FlatResult flatten_result(std::string_view where, nb::handle result) {
   return flat;
 }
 
+AxisSets axes_of_leaves(const CallArguments& arguments) {
+  if (!is_tracking_axes()) return std::nullopt;
+  std::vector<AxisSet> sets;
+  for (const nb::object& leaf : arguments.leaves) {
+    sets.push_back(is_array(leaf.ptr()) ? varying_axes(array_of(leaf.ptr())) : AxisSet{0});
+  }
+  return sets;
+}
+
 farcall::detail::TracedFunction trace(nb::handle function, const std::string& where,
                                       const std::string& name, const CallArguments& arguments,
                                       std::span<const ShapeDtype> types) {
@@ -242,7 +252,7 @@ farcall::detail::TracedFunction trace(nb::handle function, const std::string& wh
         traced.result = std::move(result.tree);
         return std::move(result.arrays);
       },
-      types, name);
+      types, axes_of_leaves(arguments), name);
   traced.program = std::move(recording.program);
   traced.captured = std::move(recording.captured);
   return traced;

@@ -13,6 +13,7 @@
 #include <farcall/program/program.h>
 #include <farcall/trace/array.h>
 #include <farcall/trace/program_cache.h>
+#include <farcall/trace/varying.h>
 
 #include "tree.h"
 
@@ -59,6 +60,9 @@ std::vector<Array> leaves_to_arrays(std::string_view where, const CallArguments&
                                     std::string_view remedy = {});
 // The types of the leaves, which may be arrays, numbers, or objects with .shape and .dtype.
 std::vector<ShapeDtype> leaves_to_types(std::string_view where, const CallArguments& arguments);
+
+// The sets of the leaves (trace/varying.h); a leaf that is not an array does not vary.
+AxisSets axes_of_leaves(const CallArguments& arguments);
 
 // Calls the function with `leaves` in place of the original ones.
 nb::object call_with_leaves(nb::handle function, const CallArguments& arguments,

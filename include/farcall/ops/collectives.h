@@ -66,6 +66,10 @@ FARCALL_API Array pswapaxes(const Array& x, const AxisNames& axes, int64_t dimen
 // The x of element `source`, for all elements. Raises INVALID_ARGUMENT if `source` is out of range.
 FARCALL_API Array pbroadcast(const Array& x, const AxisNames& axes, int64_t source);
 
+// Returns x. In a shard_map that checks replication, the result counts as varying over these axes:
+// the cotangents of all devices are summed.
+FARCALL_API Array pvary(const Array& x, const AxisNames& axes);
+
 // The element's index along the axes (int32), and the number of elements.
 FARCALL_API Array axis_index(const AxisNames& axes);
 FARCALL_API int64_t axis_size(const AxisNames& axes);

@@ -69,9 +69,11 @@ FARCALL_API std::vector<Array> associative_scan(const Combine& fn, std::span<con
 using LeafName = std::function<std::string(size_t)>;
 FARCALL_API LeafName numbered(std::string list);
 
-// A weakly typed carry takes the dtype that the body returns.
-FARCALL_API Recording record_scan(const ScanBody& body, std::span<const ShapeDtype> carry,
-                                  std::span<const ShapeDtype> x, const LeafName& name);
+// A weakly typed carry takes the dtype that the body returns. Where axes are tracked
+// (trace/varying.h), a carry varies over the axes over which its initial value or what the body
+// returns varies.
+FARCALL_API Recording record_scan(const ScanBody& body, std::span<const Array> init,
+                                  std::span<const Array> xs, const LeafName& name);
 FARCALL_API LoopResults run_scan(const Recording& body, std::span<const Array> init,
                                  std::span<const Array> xs, int64_t length,
                                  const ScanOptions& options);
@@ -86,7 +88,7 @@ struct RecordedLoop {
   Recording body;
 };
 FARCALL_API RecordedLoop record_while(const FlatFunction& cond, const FlatFunction& body,
-                                      std::span<const ShapeDtype> carry, const LeafName& name);
+                                      std::span<const Array> init, const LeafName& name);
 FARCALL_API std::vector<Array> run_while(const RecordedLoop& loop, std::span<const Array> init);
 
 struct ForBounds {
@@ -96,7 +98,7 @@ struct ForBounds {
 FARCALL_API ForBounds for_bounds(const Array& lower, const Array& upper,
                                  std::optional<int64_t> unroll);
 FARCALL_API RecordedLoop record_for(const ForBody& body, const ForBounds& bounds,
-                                    std::span<const ShapeDtype> carry, const LeafName& name);
+                                    std::span<const Array> init, const LeafName& name);
 FARCALL_API std::vector<Array> run_for(const RecordedLoop& loop, const ForBounds& bounds,
                                        std::span<const Array> init, std::optional<int64_t> unroll);
 
@@ -108,6 +110,9 @@ FARCALL_API std::string branch_name(BranchFunction function, size_t i);
 // The number of the branch that cond's predicate or switch's index selects; the index of
 // platform_dependent is that number. Raises TypeError for a predicate or index of a wrong type.
 FARCALL_API Array branch_number(BranchFunction function, const Array& choice, size_t num_branches);
+// `choice`: the predicate or index.
+FARCALL_API Recording record_branch(const FlatFunction& function, const Array& choice,
+                                    std::span<const Array> operands);
 // Raises if the branches' result types differ. `name` names the results.
 FARCALL_API void check_branches(BranchFunction function, std::span<const Recording> branches,
                                 const LeafName& name);

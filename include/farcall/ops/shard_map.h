@@ -22,7 +22,8 @@ struct ShardMapOptions {
   std::vector<PartitionSpec> out_specs = {{}};
   // The axes to bind; empty means all. Devices along the other axes have the same shards.
   std::vector<std::string> axis_names = {};
-  // Raise if a result may differ along an axis that its spec omits.
+  // Track the axes along which values vary (trace/varying.h), and raise if a result may differ
+  // along an axis that its spec omits.
   bool check_replication = true;
 };
 
@@ -56,8 +57,10 @@ struct ShardMapped {
 // axis, all devices along it receive the same elements. If a result's spec omits an axis, the first
 // device's result is used, and the others must be equal.
 //
-// The derivative of the mapped function is that of the function of whole arrays. Inside, the
-// derivative of a psum is the psum of the derivative.
+// The derivative of the mapped function is that of the function of whole arrays. With
+// check_replication, derivatives inside are summed over the devices for values that all devices
+// share, and the transpose of a psum is the identity. Without it, each device differentiates its
+// own function, and the transpose of a psum is a psum.
 //
 // A call raises INVALID_ARGUMENT for a mesh without axes, if the numbers of specs and leaves
 // differ, for specs that do not fit the mesh or the array (Partition), and for results that may

@@ -19,6 +19,7 @@
 #include <farcall/core/export.h>
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/tree_call.h>
+#include <farcall/trace/varying.h>
 
 namespace farcall {
 
@@ -163,7 +164,8 @@ FARCALL_API std::pair<std::vector<Array>, LinearCall> call_linearize(TreeCall& c
 FARCALL_API LinearCall call_linear_transpose(TreeCall& call);
 // The function as a linear map of arrays of these types. Raises TypeError if an input or result has
 // no tangents.
-FARCALL_API LinearMap linear_map_of(LeafCall& call, const std::vector<ShapeDtype>& types);
+FARCALL_API LinearMap linear_map_of(LeafCall& call, const std::vector<ShapeDtype>& types,
+                                    const AxisSets& axes);
 
 // ---- grad ----
 

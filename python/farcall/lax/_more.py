@@ -88,17 +88,27 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
 
 
 def pcast(x: Any, axis_name: Any = None, *, to: str) -> Any:
-    """Returns ``x``. JAX needs this to know whether ``x`` varies over a mesh axis.
+    """Returns ``x``, which then counts as varying over mesh axes inside ``shard_map``.
+
+    A cotangent of the result is summed over these axes. Where values meet, this is done without
+    being asked. Without ``check_vma``, and outside of shard_map, nothing changes.
+
+    Args:
+      x: a pytree of arrays.
+      axis_name: the axis, or a tuple of axes.
+      to: "varying" or "reduced" if ``x`` has the same value on all devices; "unreduced" if ``x`` is
+        a term of a sum over the devices, which changes nothing.
 
     Raises:
-      ValueError: if ``to`` is not "varying", "unreduced" or "reduced".
+      ValueError: for another ``to``.
       NameError: for an unknown axis.
     """
     if to not in ("varying", "unreduced", "reduced"):
         raise ValueError(f"pcast: to must be 'varying', 'unreduced' or 'reduced', got {to!r}")
-    if axis_name is not None:
-        _control_flow.axis_size(axis_name)
-    return x
+    if axis_name is None:
+        return x
+    _control_flow.axis_size(axis_name)
+    return x if to == "unreduced" else _collectives.pvary(x, axis_name)
 
 
 # ---- products of parts ---------------------------------------------------------------------------

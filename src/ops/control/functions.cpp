@@ -12,9 +12,11 @@
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/promotion.h>
 #include <farcall/trace/batch.h>
+#include <farcall/trace/varying.h>
 
 #include "ops/control/programs.h"
 #include "ops/internal/rules.h"
+#include "trace/internal/axis_tracking.h"
 
 namespace farcall::lax {
 namespace {
@@ -62,20 +64,36 @@ bool promote_weak(std::vector<ShapeDtype>& carry, std::span<const ShapeDtype> ou
   return has_changed;
 }
 
-// Records repeatedly until weakly typed carries have the dtype that the body returns.
-// `record_once(carry, num_carry)` returns a recording whose first num_carry results are the carry.
+// What is known of a carry when the body is recorded.
+struct Carry {
+  std::vector<ShapeDtype> types;
+  AxisSets axes;  // over which it varies
+};
+Carry carry_of(std::span<const Array> init) { return {types_of(init), varying_axes(init)}; }
+
+// Records repeatedly until weakly typed carries have the dtype that the body returns, and carries
+// vary over the axes over which the results of the body do. `record_once(carry, num_carry)` returns
+// a recording whose first num_carry results are the carry.
 template <class Record>
-Recording record_with_carry(std::string_view function, std::vector<ShapeDtype> carry,
-                            const LeafName& name, const Record& record_once) {
+Recording record_with_carry(std::string_view function, Carry carry, const LeafName& name,
+                            const Record& record_once) {
   for (;;) {
     size_t num_carry = 0;
     Recording recording = record_once(carry, num_carry);
     auto out = recording.program->output_types();
     out.resize(num_carry);
-    if (promote_weak(carry, out)) continue;
-    check_carry(function, carry, out, name);
-    return recording;
+    if (promote_weak(carry.types, out)) continue;
+    check_carry(function, carry.types, out, name);
+    if (!widen(carry.axes, *recording.program)) return recording;
   }
+}
+
+// The sets of the carry that the body was recorded with.
+AxisSets carry_axes(const Recording& body) {
+  auto axes = axes_of(*body.program);
+  if (!axes) return std::nullopt;
+  const auto first = axes->inputs.begin() + static_cast<int64_t>(body.captured.size());
+  return std::vector<AxisSet>(first, axes->inputs.end());
 }
 
 // The initial carry, converted to the types that the body was recorded with.
@@ -88,17 +106,20 @@ std::vector<Array> as_recorded(std::span<const Array> init, const Recording& bod
                         ? init[i]
                         : convert(init[i], {type.dtype(), type.weak_type()}));
   }
-  return carry;
+  AxisSets axes = carry_axes(body);
+  if (axes) axes->resize(init.size());  // without the slices of a scan
+  return vary_like(std::move(carry), axes);
 }
 
-Recording record_loop_body(std::string_view function, const FlatFunction& body,
-                           std::span<const ShapeDtype> carry, const LeafName& name) {
-  return record_with_carry(function, {carry.begin(), carry.end()}, name,
-                           [&](std::span<const ShapeDtype> types, size_t& num_carry) {
-                             Recording recording = record_closure(body, types, "body");
-                             num_carry = recording.program->outputs.size();
-                             return recording;
-                           });
+Recording record_loop_body(std::string_view function, const FlatFunction& body, const Carry& init,
+                           const LeafName& name) {
+  return record_with_carry(function, init, name, [&](const Carry& carry, size_t& num_carry) {
+    Recording recording = record_closure(
+        [&](std::span<const Array> inputs) { return vary_like(body(inputs), carry.axes); },
+        carry.types, carry.axes, "body");
+    num_carry = recording.program->outputs.size();
+    return recording;
+  });
 }
 
 std::vector<ShapeDtype> carry_types(const Recording& body) {
@@ -155,20 +176,25 @@ std::vector<ShapeDtype> slice_types(std::span<const Array> xs) {
   return types;
 }
 
-Recording record_scan(const ScanBody& body, std::span<const ShapeDtype> carry,
-                      std::span<const ShapeDtype> x, const LeafName& name) {
-  return record_with_carry("scan", {carry.begin(), carry.end()}, name,
-                           [&](std::span<const ShapeDtype> types, size_t& num_carry) {
-                             return record_closure(
-                                 [&](std::span<const Array> inputs) {
-                                   LoopResults results = body(inputs.first(types.size()),
-                                                              inputs.subspan(types.size()));
-                                   num_carry = results.carry.size();
-                                   append<Array>(results.carry, results.ys);
-                                   return std::move(results.carry);
-                                 },
-                                 concat<ShapeDtype>(types, x), "body");
-                           });
+Recording record_scan(const ScanBody& body, std::span<const Array> init, std::span<const Array> xs,
+                      const LeafName& name) {
+  const std::vector<ShapeDtype> slices = slice_types(xs);
+  const AxisSets slice_axes = varying_axes(xs);
+  return record_with_carry(
+      "scan", carry_of(init), name, [&](const Carry& carry, size_t& num_carry) {
+        AxisSets axes = carry.axes;
+        if (axes) append<AxisSet>(*axes, *slice_axes);
+        return record_closure(
+            [&](std::span<const Array> inputs) {
+              LoopResults results =
+                  body(inputs.first(carry.types.size()), inputs.subspan(carry.types.size()));
+              num_carry = results.carry.size();
+              std::vector<Array> all = vary_like(std::move(results.carry), carry.axes);
+              append<Array>(all, results.ys);
+              return all;
+            },
+            concat<ShapeDtype>(carry.types, slices), axes, "body");
+      });
 }
 
 LoopResults run_scan(const Recording& body, std::span<const Array> init, std::span<const Array> xs,
@@ -193,25 +219,42 @@ LoopResults run_scan(const Recording& body, std::span<const Array> init, std::sp
 LoopResults scan(const ScanBody& body, std::span<const Array> init, std::span<const Array> xs,
                  const ScanOptions& options) {
   const int64_t length = scan_length("scan", xs, options, numbered("xs"));
-  return run_scan(record_scan(body, types_of(init), slice_types(xs), numbered("carry")), init, xs,
-                  length, options);
+  return run_scan(record_scan(body, init, xs, numbered("carry")), init, xs, length, options);
 }
 
 // ---- while_loop ----
 
-RecordedLoop record_while(const FlatFunction& cond, const FlatFunction& body,
-                          std::span<const ShapeDtype> carry, const LeafName& name) {
-  RecordedLoop loop;
-  loop.body = record_loop_body("while_loop", body, carry, name);
-  loop.cond = record_closure(cond, carry_types(loop.body), "cond");
-  const auto decision = loop.cond.program->output_types();
-  if (decision.size() != 1 || decision[0].strengthened() != ShapeDtype(DType::kBool, {})) {
-    throw TypeError(
-        fmt::format("while_loop: cond_fun must return one scalar of dtype bool, it "
-                    "returned ({})",
-                    types_to_string(decision)));
+namespace {
+
+// Records the body and the condition. If the condition varies over axes, the devices run different
+// numbers of steps, and everything in the loop varies over them too.
+RecordedLoop record_with_condition(std::string_view function, const FlatFunction& cond,
+                                   const FlatFunction& body, Carry carry, const LeafName& name) {
+  const AxisTracking* tracking = AxisTracking::current();
+  AxisSet decision = tracking ? tracking->diverging() : 0;
+  for (;;) {
+    const Diverging diverging(decision);
+    RecordedLoop loop;
+    loop.body = record_loop_body(function, body, carry, name);
+    loop.cond = record_closure(cond, carry_types(loop.body), carry_axes(loop.body), "cond");
+    const auto types = loop.cond.program->output_types();
+    if (types.size() != 1 || types[0].strengthened() != ShapeDtype(DType::kBool, {})) {
+      throw TypeError(
+          fmt::format("{}: cond_fun must return one scalar of dtype bool, it returned ({})",
+                      function, types_to_string(types)));
+    }
+    const auto axes = axes_of(*loop.cond.program);
+    if (!axes || !(axes->outputs[0] & ~decision)) return loop;
+    decision |= axes->outputs[0];
+    for (AxisSet& set : *carry.axes) set |= decision;
   }
-  return loop;
+}
+
+}  // namespace
+
+RecordedLoop record_while(const FlatFunction& cond, const FlatFunction& body,
+                          std::span<const Array> init, const LeafName& name) {
+  return record_with_condition("while_loop", cond, body, carry_of(init), name);
 }
 
 std::vector<Array> run_while(const RecordedLoop& loop, std::span<const Array> init) {
@@ -227,7 +270,7 @@ std::vector<Array> run_while(const RecordedLoop& loop, std::span<const Array> in
 
 std::vector<Array> while_loop(const FlatFunction& cond, const FlatFunction& body,
                               std::span<const Array> init) {
-  return run_while(record_while(cond, body, types_of(init), numbered("carry")), init);
+  return run_while(record_while(cond, body, init, numbered("carry")), init);
 }
 
 // ---- fori_loop ----
@@ -264,13 +307,13 @@ ForBounds for_bounds(const Array& lower, const Array& upper, std::optional<int64
   return bounds;
 }
 
-RecordedLoop record_for(const ForBody& body, const ForBounds& bounds,
-                        std::span<const ShapeDtype> carry, const LeafName& name) {
+RecordedLoop record_for(const ForBody& body, const ForBounds& bounds, std::span<const Array> init,
+                        const LeafName& name) {
   // The carry begins with the counter, followed by the upper bound if the trip count is not known.
-  std::vector<ShapeDtype> types{bounds.lower.type()};
-  if (!bounds.trip_count) types.push_back(bounds.upper.type());
-  const size_t num_own = types.size();
-  append(types, carry);
+  std::vector<Array> all{bounds.lower};
+  if (!bounds.trip_count) all.push_back(bounds.upper);
+  const size_t num_own = all.size();
+  append(all, init);
   const LeafName own_name = [&](size_t i) {
     return i < num_own ? std::string(i == 0 ? "i" : "upper") : name(i - num_own);
   };
@@ -280,14 +323,11 @@ RecordedLoop record_for(const ForBody& body, const ForBounds& bounds,
     append<Array>(results, body(inputs[0], inputs.subspan(num_own)));
     return results;
   };
-  RecordedLoop loop;
-  loop.body = record_loop_body("fori_loop", step, types, own_name);
-  if (!bounds.trip_count) {
-    loop.cond = record_closure(
-        [](std::span<const Array> inputs) { return std::vector{lax::lt(inputs[0], inputs[1])}; },
-        carry_types(loop.body), "cond");
-  }
-  return loop;
+  if (bounds.trip_count) return {{}, record_loop_body("fori_loop", step, carry_of(all), own_name)};
+  const FlatFunction is_below = [](std::span<const Array> inputs) {
+    return std::vector{lax::lt(inputs[0], inputs[1])};
+  };
+  return record_with_condition("fori_loop", is_below, step, carry_of(all), own_name);
 }
 
 std::vector<Array> run_for(const RecordedLoop& loop, const ForBounds& bounds,
@@ -307,7 +347,7 @@ std::vector<Array> run_for(const RecordedLoop& loop, const ForBounds& bounds,
 std::vector<Array> fori_loop(const Array& lower, const Array& upper, const ForBody& body,
                              std::span<const Array> init, std::optional<int64_t> unroll) {
   const ForBounds bounds = for_bounds(lower, upper, unroll);
-  return run_for(record_for(body, bounds, types_of(init), numbered("carry")), bounds, init, unroll);
+  return run_for(record_for(body, bounds, init, numbered("carry")), bounds, init, unroll);
 }
 
 // ---- cond and switch ----
@@ -362,6 +402,13 @@ Array branch_number(BranchFunction function, const Array& choice, size_t num_bra
   }
 }
 
+Recording record_branch(const FlatFunction& function, const Array& choice,
+                        std::span<const Array> operands) {
+  // Devices may take different branches, so everything in a branch varies like the choice.
+  const Diverging diverging(varying_axes(choice));
+  return record_closure(function, types_of(operands), varying_axes(operands), "branch");
+}
+
 void check_branches(BranchFunction function, std::span<const Recording> branches,
                     const LeafName& name) {
   const auto types = branches[0].program->output_types();
@@ -387,9 +434,34 @@ void check_branches(BranchFunction function, std::span<const Recording> branches
   }
 }
 
+namespace {
+
+// The branches, with results that vary over the axes over which those of any branch do.
+std::vector<Recording> varying_alike(std::span<const Recording> branches) {
+  std::vector<Recording> alike(branches.begin(), branches.end());
+  if (!is_tracking_axes()) return alike;
+  std::vector<AxisSet> wanted(branches[0].program->outputs.size(), 0);
+  for (const Recording& branch : branches) {
+    const std::vector<AxisSet> outputs = axes_of(*branch.program)->outputs;
+    for (size_t i = 0; i < wanted.size(); ++i) wanted[i] |= outputs[i];
+  }
+  for (Recording& branch : alike) {
+    const ProgramAxes axes = *axes_of(*branch.program);
+    if (axes.outputs == wanted) continue;
+    branch.program = record(
+        [&](std::span<const Array> inputs) {
+          return vary_like(evaluate(*branch.program, inputs), wanted);
+        },
+        branch.program->input_types(), axes.inputs, branch.program->name);
+  }
+  return alike;
+}
+
+}  // namespace
+
 std::vector<Array> run_branches(const Array& branch, std::span<const Recording> branches,
                                 std::span<const Array> operands) {
-  const SharedPrograms shared = share_captured(branches);
+  const SharedPrograms shared = share_captured(varying_alike(branches));
   std::vector<Array> all{branch};
   append<Array>(all, shared.captured);
   append(all, operands);
@@ -403,7 +475,7 @@ std::vector<Array> choose_branch(BranchFunction function, const Array& choice,
                                  std::span<const Array> operands) {
   std::vector<Recording> recordings;
   for (const FlatFunction& f : branches) {
-    recordings.push_back(record_closure(f, types_of(operands), "branch"));
+    recordings.push_back(record_branch(f, choice, operands));
   }
   check_branches(function, recordings, numbered("result"));
   return run_branches(branch_number(function, choice, branches.size()), recordings, operands);

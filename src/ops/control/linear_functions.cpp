@@ -16,6 +16,7 @@
 #include <farcall/trace/derive.h>
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/interpreter.h>
+#include <farcall/trace/varying.h>
 
 #include "ops/control/programs.h"
 #include "ops/internal/register.h"
@@ -327,17 +328,20 @@ void detail::check_structure(std::string_view what, std::string_view whose, cons
 std::vector<Array> linear_call(const LinearFunction& fun, const LinearFunction& fun_transpose,
                                std::span<const Array> residuals, std::span<const Array> inputs) {
   const auto record_one = [&](const LinearFunction& function, std::span<const ShapeDtype> types,
-                              std::string name) {
+                              const AxisSets& axes, std::string name) {
+    AxisSets all_axes = varying_axes(residuals);
+    if (all_axes) append<AxisSet>(*all_axes, *axes);
     return record_closure(
         [&](std::span<const Array> all) {
           return function(all.first(residuals.size()), all.subspan(residuals.size()));
         },
-        concat<ShapeDtype>(types_of(residuals), types), std::move(name));
+        concat<ShapeDtype>(types_of(residuals), types), all_axes, std::move(name));
   };
   const auto input_types = types_of(inputs);
-  std::vector<Recording> recordings{record_one(fun, input_types, "fun")};
-  recordings.push_back(
-      record_one(fun_transpose, recordings[0].program->output_types(), "fun_transpose"));
+  std::vector<Recording> recordings{record_one(fun, input_types, varying_axes(inputs), "fun")};
+  const auto axes = axes_of(*recordings[0].program);
+  recordings.push_back(record_one(fun_transpose, recordings[0].program->output_types(),
+                                  axes ? AxisSets(axes->outputs) : std::nullopt, "fun_transpose"));
   check_returned("linear_call: fun_transpose", recordings[1], input_types, "the linear arguments");
   const SharedPrograms shared = share_captured(recordings);
   std::vector<Array> operands = concat<Array>(shared.captured, residuals);
@@ -355,17 +359,25 @@ std::vector<Array> custom_linear_solve(const FlatFunction& matvec, std::span<con
                                        const LinearSolveOptions& options) {
   const std::string name = "custom_linear_solve";
   const std::vector<ShapeDtype> types = types_of(b);
+  // The solution varies over the axes of b and over those of the matrix.
+  AxisSets axes = varying_axes(b);
   const auto record_solver = [&](const LinearSolver& solver, const FlatFunction& function,
                                  const std::string& which) {
     Recording recording = record_closure(
-        [&](std::span<const Array> inputs) { return solver(function, inputs); }, types, which);
+        [&](std::span<const Array> inputs) { return vary_like(solver(function, inputs), axes); },
+        types, axes, which);
     check_returned(name + ": " + which, recording, types, "b", /*may_return_more=*/true);
     return recording;
   };
+  const FlatFunction varying_matvec = [&](std::span<const Array> x) {
+    return vary_like(matvec(x), axes);
+  };
   std::vector<Recording> recordings;
-  recordings.push_back(record_closure(matvec, types, "matvec"));
-  check_returned(name + ": matvec", recordings[0], types, "b");
-  recordings.push_back(record_solver(solve, matvec, "solve"));
+  do {
+    recordings = {record_closure(varying_matvec, types, axes, "matvec")};
+    check_returned(name + ": matvec", recordings[0], types, "b");
+    recordings.push_back(record_solver(solve, matvec, "solve"));
+  } while (widen(axes, *recordings[0].program) || widen(axes, *recordings[1].program));
   if (options.is_symmetric) {
     recordings.push_back(recordings[0]);
     recordings.push_back(options.transpose_solve
@@ -396,7 +408,7 @@ std::vector<Array> custom_linear_solve(const FlatFunction& matvec, std::span<con
                             .solve = programs[1],
                             .transposed = {transposed.begin(), transposed.end()},
                             .num_consts = static_cast<int64_t>(shared.captured.size())},
-                           concat<Array>(shared.captured, b));
+                           concat<Array>(shared.captured, vary_like({b.begin(), b.end()}, axes)));
 }
 
 }  // namespace lax

@@ -58,7 +58,7 @@ std::vector<Array> platform_dependent(std::span<const Array> operands,
   if (index.is_concrete()) return functions[static_cast<size_t>(index.item<int32_t>())](operands);
   std::vector<Recording> recordings;
   for (const FlatFunction& function : functions) {
-    recordings.push_back(record_closure(function, types_of(operands), "branch"));
+    recordings.push_back(record_branch(function, index, operands));
   }
   check_branches(BranchFunction::kPlatformDependent, recordings, numbered("result"));
   return run_branches(index, recordings, operands);

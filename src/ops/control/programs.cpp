@@ -77,6 +77,18 @@ SharedPrograms share_captured(std::span<const Recording> recordings) {
   return shared;
 }
 
+bool widen(AxisSets& carry, const Program& program) {
+  if (!carry) return false;
+  const std::vector<AxisSet> out = axes_of(program)->outputs;
+  bool has_changed = false;
+  for (size_t i = 0; i < carry->size(); ++i) {
+    AxisSet& axes = (*carry)[i];
+    has_changed |= (out[i] & ~axes) != 0;
+    axes |= out[i];
+  }
+  return has_changed;
+}
+
 namespace {
 
 // Raises for an ordered callback without a vmap_method.

@@ -12,6 +12,7 @@
 #include <farcall/trace/array.h>
 #include <farcall/trace/record.h>
 #include <farcall/trace/rules.h>
+#include <farcall/trace/varying.h>
 
 namespace farcall::control {
 
@@ -71,6 +72,10 @@ auto until_stable(std::vector<bool>& carry, const Derive& derive, Flags flags) {
     if (!has_changed) return derived;
   }
 }
+
+// Adds the axes over which the first results of the program vary to those of the carry. Returns
+// false if there are no new ones.
+bool widen(AxisSets& carry, const Program& program);
 
 // Batches by a loop with one application for each element, so that elements whose loop has ended,
 // or that take another branch, have no effects. Raises INVALID_ARGUMENT for ordered callbacks

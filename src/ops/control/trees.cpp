@@ -23,21 +23,20 @@ LoopResults scan_trees(const ScanBody& body, const TreeDef& carry_tree, std::spa
                        const TreeDef& x_tree, std::span<const Array> xs,
                        const ScanOptions& options) {
   const int64_t length = scan_length("scan", xs, options, paths("xs", x_tree));
-  return run_scan(record_scan(body, types_of(init), slice_types(xs), paths("carry", carry_tree)),
-                  init, xs, length, options);
+  return run_scan(record_scan(body, init, xs, paths("carry", carry_tree)), init, xs, length,
+                  options);
 }
 
 std::vector<Array> while_trees(const FlatFunction& cond, const FlatFunction& body,
                                const TreeDef& tree, std::span<const Array> init) {
-  return run_while(record_while(cond, body, types_of(init), paths("carry", tree)), init);
+  return run_while(record_while(cond, body, init, paths("carry", tree)), init);
 }
 
 std::vector<Array> for_trees(const Array& lower, const Array& upper, const ForBody& body,
                              const TreeDef& tree, std::span<const Array> init,
                              std::optional<int64_t> unroll) {
   const ForBounds bounds = for_bounds(lower, upper, unroll);
-  return run_for(record_for(body, bounds, types_of(init), paths("init_val", tree)), bounds, init,
-                 unroll);
+  return run_for(record_for(body, bounds, init, paths("init_val", tree)), bounds, init, unroll);
 }
 
 std::vector<Array> map_batch(farcall::detail::TreeCall& call, const VmapOptions& batch) {
@@ -63,7 +62,7 @@ std::vector<Array> branch_trees(BranchFunction function, const Array& choice,
                                 std::span<const Array> operands) {
   std::vector<Recording> recordings;
   for (size_t i = 0; i < branches.size(); ++i) {
-    recordings.push_back(record_closure(branches[i], types_of(operands), "branch"));
+    recordings.push_back(record_branch(branches[i], choice, operands));
     if (trees[i] == trees[0]) continue;
     throw TypeError(fmt::format(
         "{}: all branches must return the same structure; {} returns\n  {}\n{} returns\n  {}",

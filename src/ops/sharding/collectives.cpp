@@ -20,6 +20,7 @@
 #include "ops/internal/register.h"
 #include "ops/internal/rules.h"
 #include "ops/internal/type_rules.h"
+#include "trace/internal/axis_tracking.h"
 
 namespace farcall {
 namespace {
@@ -353,8 +354,13 @@ Array exchange(const Array& x, const AxisNames& axes, int64_t split, int64_t con
 }  // namespace
 
 Array psum(const Array& x, const AxisNames& axes) {
-  return reduce_over(kPsum, x.dtype() == DType::kBool ? convert_element_type(x, DType::kInt32) : x,
-                     axes);
+  const Array terms = x.dtype() == DType::kBool ? convert_element_type(x, DType::kInt32) : x;
+  size_of("psum", axes);
+  AxisNames others = axes;
+  std::vector<std::string> tracked = take_tracked(others);
+  if (tracked.empty()) return reduce_over(kPsum, terms, axes);
+  const Array sum = psum_over(terms, std::move(tracked));
+  return others.empty() ? sum : reduce_over(kPsum, sum, others);
 }
 Array pmean(const Array& x, const AxisNames& axes) {
   const int64_t size = size_of("pmean", axes);
@@ -451,6 +457,11 @@ Array pbroadcast(const Array& x, const AxisNames& axes, int64_t source) {
   const Array is_source = numpy::equal(axis_index(axes), Array(source));
   const Array sum = psum(numpy::where(is_source, x, numpy::zeros({}, x.dtype())), axes);
   return convert_element_type(sum, x.dtype());
+}
+Array pvary(const Array& x, const AxisNames& axes) {
+  size_of("pvary", axes);
+  AxisNames others = axes;
+  return vary_over(x, tracked_axes(take_tracked(others)));
 }
 Array axis_index(const AxisNames& axes) {
   size_of("axis_index", axes);

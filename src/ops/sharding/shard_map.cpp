@@ -21,7 +21,9 @@
 #include "ops/internal/rules.h"
 #include "ops/internal/type_rules.h"
 #include "ops/sharding/batched_spec.h"
-#include "ops/sharding/replication.h"
+#include "ops/sharding/without_tracking.h"
+#include "trace/internal/axis_sets.h"
+#include "trace/internal/axis_tracking.h"
 #include "trace/internal/named_axis.h"
 
 namespace farcall {
@@ -32,7 +34,7 @@ using Specs = std::vector<PartitionSpec>;
 // Binds the axes while a body is recorded or transformed.
 class AxesScope {
  public:
-  explicit AxesScope(const std::vector<MeshAxis>& axes) {
+  explicit AxesScope(std::span<const MeshAxis> axes) {
     axes_.reserve(axes.size());  // NamedAxis refers to its axis, so axes_ must not reallocate
     for (const MeshAxis& axis : axes) {
       axes_.push_back({axis.size, axis.name});
@@ -365,7 +367,7 @@ std::vector<int64_t> shared_devices(const std::string& where, const ShardMapOpti
 void check_replication(const std::string& where, const ShardMapParams& params,
                        const detail::LeafCall& call) {
   const std::vector<MeshAxis> axes = params.axes();
-  const std::vector<AxisSet> varies = varying_axes(*params.jaxpr, axes, params.in_specs);
+  const std::vector<AxisSet> varies = differing_axes(*params.jaxpr, axes, params.in_specs);
   for (size_t i = 0; i < varies.size(); ++i) {
     const AxisSet wrong = varies[i] & ~axes_of(params.out_specs[i], axes);
     for (size_t j = 0; j < axes.size(); ++j) {
@@ -377,6 +379,28 @@ void check_replication(const std::string& where, const ShardMapParams& params,
           where, to_string(params.out_specs[i]), call.result_name(i), axes[j].name));
     }
   }
+}
+
+std::vector<std::string> names_of(std::span<const MeshAxis> axes) {
+  std::vector<std::string> names;
+  for (const MeshAxis& axis : axes) names.push_back(axis.name);
+  return names;
+}
+
+// Records the function. With the check, the axes are tracked: an argument varies over those of its
+// spec.
+Recording record_body(detail::LeafCall& call, const ShardMapOptions& options,
+                      std::span<const MeshAxis> axes, std::span<const ShapeDtype> shards) {
+  const AxesScope scope(axes);
+  if (!options.check_replication) {
+    return record_closure(call.as_function(), shards, "shard_map");
+  }
+  const AxisTracking tracking(names_of(axes));
+  AxisSets sets = std::vector<AxisSet>(shards.size(), 0);
+  for (size_t i = 0; i < sets->size(); ++i) {
+    for (const auto& entry : options.in_specs[i]) (*sets)[i] |= tracked_axes(entry);
+  }
+  return record_closure(call.as_function(), shards, sets, "shard_map");
 }
 
 }  // namespace
@@ -396,10 +420,7 @@ std::vector<Array> call_shard_map(LeafCall& call, const ShardMapOptions& options
                                fmt::format("{}: in_specs: {}", call.where(), call.argument_name(i)))
                          .shard());
   }
-  Recording recording = [&] {
-    const AxesScope scope(axes);
-    return record_closure(call.as_function(), shards, "shard_map");
-  }();
+  Recording recording = record_body(call, options, axes, shards);
   params.jaxpr = std::move(recording.program);
   // Values that the function closes over are whole on every device.
   params.in_specs.resize(recording.captured.size());
@@ -410,7 +431,11 @@ std::vector<Array> call_shard_map(LeafCall& call, const ShardMapOptions& options
     whole_of(results[i], params.out_specs[i], axes,
              fmt::format("{}: out_specs: {}", call.where(), call.result_name(i)));
   }
-  if (options.check_replication) check_replication(call.where(), params, call);
+  if (options.check_replication) {
+    check_replication(call.where(), params, call);
+    const AxesScope scope(axes);
+    params.jaxpr = without_tracking(params.jaxpr, axes);
+  }
   std::vector<Array> operands = std::move(recording.captured);
   append(operands, call.leaves());
   // An engine for meshes takes the devices from the shardings of the operands.
@@ -420,6 +445,8 @@ std::vector<Array> call_shard_map(LeafCall& call, const ShardMapOptions& options
       operands[i] = device_put(operands[i], {options.mesh, params.in_specs[i]});
     }
   }
+  // For the axes of an outer shard_map, the function is one operation.
+  operands = vary_alike(std::move(operands));
   const Specs specs = params.out_specs;
   std::vector<Array> outputs = bind_shard_map(std::move(params), operands);
   if (options.mesh.devices().size() <= 1) return outputs;

@@ -28,6 +28,7 @@ class BatchNode final : public TracingNode {
   uint64_t origin() const { return origin_; }
   const Array& value() const { return value_; }
   const Array* whole() const override { return &value_; }
+  AxisSet varying_axes() const override { return farcall::varying_axes(value_); }
   int64_t axis() const { return axis_; }
 
  private:

@@ -16,6 +16,7 @@
 #include <farcall/trace/debug_checks.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/placement.h>
+#include <farcall/trace/varying.h>
 
 #include "trace/sharding/partition.h"
 #include "trace/sharding/placed_call.h"
@@ -379,12 +380,18 @@ CachedProgramPtr CompiledTrees::find_or_record(TreeCall& call, const std::type_i
       ProgramPtr program = record(function, types, options_.name);
       return {std::move(program), call.result_tree()};
     }
-    Recording recording = record_with_constants(function, types, options_.name);
+    Recording recording =
+        record_with_constants(function, types, varying_axes(call.leaves()), options_.name);
     return {std::move(recording.program), call.result_tree(), std::move(recording.captured)};
   };
   // The C++ type is part of the key: trees of one structure may have different types.
   TreeDef arguments(TreeDef::Kind::kTuple, {call.arguments(), tree_of(std::type_index(type))});
-  return programs_.find_or_record({std::move(arguments), types}, record_call, captured);
+  CallSignature signature{std::move(arguments), types};
+  if (is_tracking_axes()) {
+    const auto key = varying_key(call.leaves());
+    signature.axes.insert(signature.axes.end(), key.begin(), key.end());
+  }
+  return programs_.find_or_record(std::move(signature), record_call, captured);
 }
 
 std::vector<bool> CompiledTrees::donated_leaves(const TreeCall& call) const {

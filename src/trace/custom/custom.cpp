@@ -15,6 +15,7 @@
 #include <farcall/trace/batch.h>
 #include <farcall/trace/derive.h>
 #include <farcall/trace/differentiate.h>
+#include <farcall/trace/varying.h>
 
 namespace farcall {
 
@@ -315,14 +316,37 @@ class ResultAxes {
 
 // ---- forward mode ----
 
+// The backward rule, with a check that the cotangent of each argument varies over no other axes
+// than the argument does.
+BackwardRule checked_backward(BackwardRule backward, std::string name, std::vector<AxisSet> axes) {
+  return [backward = std::move(backward), name = std::move(name), axes = std::move(axes)](
+             std::span<const Array> residuals, std::span<const Array> cotangents) {
+    std::vector<Array> found = backward(residuals, cotangents);
+    for (size_t i = 0; i < found.size(); ++i) {
+      const AxisSet wrong = varying_axes(found[i]) & ~axes[i];
+      if (wrong == 0) continue;
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: the cotangent that its backward rule returns for argument {} "
+                              "varies over {}, over which the argument does not; reduce it over "
+                              "these axes (psum)",
+                              name, i, names_of(wrong)));
+    }
+    return found;
+  };
+}
+
 JvpResults jvp_of_vjp(const CustomCallPtr& call, std::span<const Array> primals,
                       std::span<const Array> tangents) {
   ForwardResults forward = call->forward(primals, present(tangents));
   auto rules = call;
-  if (forward.backward) {
+  if (forward.backward || is_tracking_axes()) {
     auto own = std::make_shared<CustomCall>();
     own->name = call->name;
-    own->backward = std::move(forward.backward);
+    own->backward = forward.backward ? std::move(forward.backward) : call->backward;
+    if (is_tracking_axes()) {
+      own->backward =
+          checked_backward(std::move(own->backward), call->name, *varying_axes(primals));
+    }
     rules = std::move(own);
   }
   std::vector<Array> found =
@@ -450,7 +474,8 @@ std::vector<Array> call_custom(const CustomCallPtr& call, std::span<const Array>
 
 std::vector<Array> record_custom_call(const CustomCallPtr& call, std::span<const Array> inputs,
                                       Interpreter& recorder) {
-  const Recording recording = record_closure(call->function, types_of(inputs), call->name);
+  const Recording recording =
+      record_closure(call->function, types_of(inputs), varying_axes(inputs), call->name);
   std::vector<Array> operands = recording.captured;
   operands.insert(operands.end(), inputs.begin(), inputs.end());
   CustomCallParams p{call, recording.program,

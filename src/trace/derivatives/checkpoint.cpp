@@ -11,6 +11,7 @@
 #include <farcall/primitives/convolution.h>
 #include <farcall/primitives/dot_general.h>
 #include <farcall/program/walk.h>
+#include <farcall/trace/varying.h>
 
 #include "trace/calls/call_rules.h"
 
@@ -231,7 +232,8 @@ const bool kCheckpointRegistered = [] {
 std::vector<Array> checkpoint(const FlatFunction& function, std::span<const Array> inputs,
                               const CheckpointOptions& options) {
   find_policy(options.policy.name);
-  const Recording recording = record_closure(function, types_of(inputs), options.name);
+  const Recording recording =
+      record_closure(function, types_of(inputs), varying_axes(inputs), options.name);
   std::vector<Array> operands = recording.captured;
   operands.insert(operands.end(), inputs.begin(), inputs.end());
   return bind_primitive(kCheckpoint,

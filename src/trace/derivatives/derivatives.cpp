@@ -172,8 +172,9 @@ std::pair<std::vector<Array>, LinearCall> call_linearize(TreeCall& call) {
   return {std::move(results.outputs), std::move(linear)};
 }
 
-LinearMap linear_map_of(LeafCall& call, const std::vector<ShapeDtype>& types) {
-  Recording recording = record_closure(call.as_function(), types);
+LinearMap linear_map_of(LeafCall& call, const std::vector<ShapeDtype>& types,
+                        const AxisSets& axes) {
+  Recording recording = record_closure(call.as_function(), types, axes);
   const auto check = [&](ShapeDtype type, const std::string& what) {
     if (has_tangent(type)) return;
     throw TypeError(
@@ -189,7 +190,8 @@ LinearMap linear_map_of(LeafCall& call, const std::vector<ShapeDtype>& types) {
 }
 
 LinearCall call_linear_transpose(TreeCall& call) {
-  auto map = std::make_shared<const LinearMap>(linear_map_of(call, types_of(call.leaves())));
+  auto map = std::make_shared<const LinearMap>(
+      linear_map_of(call, types_of(call.leaves()), varying_axes(call.leaves())));
   return {call.where(), std::move(map), call.arguments(), call.result_tree()};
 }
 

@@ -11,6 +11,7 @@
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/record.h>
+#include <farcall/trace/varying.h>
 
 #include "trace/derivatives/partial.h"
 
@@ -22,6 +23,12 @@ bool is_forced(const std::vector<bool>& force, size_t i) { return i < force.size
 void append(std::vector<int64_t>& key, const std::vector<bool>& flags) {
   key.push_back(static_cast<int64_t>(flags.size()));
   key.insert(key.end(), flags.begin(), flags.end());
+}
+
+// The sets of the inputs of a program, if its axes are tracked.
+AxisSets input_axes(const Program& program) {
+  auto axes = axes_of(program);
+  return axes ? AxisSets(std::move(axes->inputs)) : std::nullopt;
 }
 
 }  // namespace
@@ -49,9 +56,12 @@ ProgramJvp jvp_program(const ProgramPtr& program, const std::vector<bool>& varie
   append(key, force);
   return program->derived.find_or_make<ProgramJvp>("jvp", std::move(key), [&] {
     std::vector<ShapeDtype> types = program->input_types();
+    AxisSets axes = input_axes(*program);
     const size_t count = types.size();
     for (size_t i = 0; i < count; ++i) {
-      if (varies[i]) types.push_back(types[i].strengthened());
+      if (!varies[i]) continue;
+      types.push_back(types[i].strengthened());
+      if (axes) axes->push_back((*axes)[i]);
     }
     ProgramJvp result;
     result.program = record(
@@ -71,7 +81,7 @@ ProgramJvp jvp_program(const ProgramPtr& program, const std::vector<bool>& varie
           }
           return outputs;
         },
-        types, program->name);
+        types, axes, program->name);
     return result;
   });
 }
@@ -102,7 +112,7 @@ ProgramBatch batch_program(const ProgramPtr& program, const BatchAxis& axis,
           }
           return outputs;
         },
-        types, program->name);
+        types, input_axes(*program), program->name);
     return result;
   });
 }
@@ -116,6 +126,7 @@ ProgramSplit split_program(const ProgramPtr& program, const std::vector<bool>& i
   append(key, force);
   return program->derived.find_or_make<ProgramSplit>("split", std::move(key), [&] {
     const std::vector<ShapeDtype> types = program->input_types();
+    const AxisSets axes = input_axes(*program);
     ProgramSplit result;
     result.known = record(
         [&](std::span<const Array> known_inputs) {
@@ -123,7 +134,9 @@ ProgramSplit split_program(const ProgramPtr& program, const std::vector<bool>& i
           std::vector<Array> inputs;
           size_t next = 0;
           for (size_t i = 0; i < types.size(); ++i) {
-            inputs.push_back(is_unknown[i] ? recorder.add_input(types[i]) : known_inputs[next++]);
+            inputs.push_back(is_unknown[i]
+                                 ? recorder.add_input(types[i], axes ? (*axes)[i] : AxisSet{0})
+                                 : known_inputs[next++]);
           }
           std::vector<Array> outputs;
           {
@@ -140,7 +153,8 @@ ProgramSplit split_program(const ProgramPtr& program, const std::vector<bool>& i
           known.insert(known.end(), unknown.captured.begin(), unknown.captured.end());
           return known;
         },
-        select<ShapeDtype>(types, is_unknown, false), program->name);
+        select<ShapeDtype>(types, is_unknown, false),
+        axes ? AxisSets(select<AxisSet>(*axes, is_unknown, false)) : std::nullopt, program->name);
     return result;
   });
 }
@@ -157,8 +171,13 @@ ProgramTranspose transpose_program(const ProgramPtr& program, const std::vector<
     std::vector<ShapeDtype> inputs = select<ShapeDtype>(types, is_linear, false);
     const size_t num_known = inputs.size();
     const std::vector<ShapeDtype> outputs = program->output_types();
+    const std::optional<ProgramAxes> all_axes = axes_of(*program);
+    AxisSets axes;
+    if (all_axes) axes = select<AxisSet>(all_axes->inputs, is_linear, false);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      if (has_cotangent[i]) inputs.push_back(outputs[i].strengthened());
+      if (!has_cotangent[i]) continue;
+      inputs.push_back(outputs[i].strengthened());
+      if (axes) axes->push_back(all_axes->outputs[i]);
     }
     std::vector<bool> is_known = is_linear;
     is_known.flip();
@@ -176,7 +195,7 @@ ProgramTranspose transpose_program(const ProgramPtr& program, const std::vector<
           }
           return cotangents;
         },
-        inputs, program->name);
+        inputs, axes, program->name);
     return result;
   });
 }

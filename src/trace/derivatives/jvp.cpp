@@ -25,6 +25,7 @@ class JvpNode final : public TracingNode {
   const Array& primal() const { return primal_; }
   const Array& tangent() const { return tangent_; }
   const Array* same_values() const override { return &primal_; }
+  AxisSet varying_axes() const override { return farcall::varying_axes(primal_); }
   const Storage* known_values() const override { return primal_.node().known_values(); }
 
  private:

@@ -7,6 +7,7 @@
 #include <farcall/trace/derive.h>
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/interpreter.h>
+#include <farcall/trace/varying.h>
 
 #include "trace/custom/custom.h"
 #include "trace/derivatives/partial.h"
@@ -84,10 +85,30 @@ std::vector<Array> LinearMap::operator()(std::span<const Array> tangents) const 
   return scatter_arrays(has_output_, evaluate(*recording_.program, inputs));
 }
 
+namespace {
+
+// A cotangent must vary over the axes over which its output varies, and no others.
+std::vector<Array> like_outputs(const Program& program, std::vector<Array> cotangents) {
+  const std::optional<ProgramAxes> axes = axes_of(program);
+  if (!axes) return cotangents;
+  for (size_t i = 0; i < cotangents.size(); ++i) {
+    const AxisSet wrong = varying_axes(cotangents[i]) & ~axes->outputs[i];
+    if (wrong == 0) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("reverse-mode differentiation: a cotangent varies over {}, over which "
+                            "the output does not; reduce it over these axes (psum, pmean)",
+                            names_of(wrong)));
+  }
+  return vary_like(std::move(cotangents), axes->outputs);
+}
+
+}  // namespace
+
 std::vector<Array> LinearMap::transpose(std::span<const Array> cotangents) const {
   std::vector<Array> inputs = recording_.captured;
   inputs.resize(recording_.program->inputs.size());
-  const std::vector<Array> wanted = select(cotangents, has_output_);
+  const std::vector<Array> wanted =
+      like_outputs(*recording_.program, select(cotangents, has_output_));
   const std::vector<Array> found = farcall::transpose(*recording_.program, inputs, wanted);
   return scatter_arrays(has_input_, std::span(found).subspan(recording_.captured.size()));
 }
@@ -113,7 +134,9 @@ Linearized linearize(const FlatFunction& function, std::span<const Array> primal
   std::vector<bool> has_input(primals.size(), false);
   for (size_t i = 0; i < primals.size(); ++i) {
     has_input[i] = varies[i] && has_tangent(primals[i].type());
-    if (has_input[i]) tangents[i] = recorder.add_input(primals[i].type().strengthened());
+    if (has_input[i]) {
+      tangents[i] = recorder.add_input(primals[i].type().strengthened(), varying_axes(primals[i]));
+    }
   }
   const JvpResults results = [&] {
     InterpreterScope scope(recorder);

@@ -5,6 +5,7 @@
 #include <farcall/core/error.h>
 #include <farcall/trace/record.h>
 #include <farcall/trace/rules.h>
+#include <farcall/trace/varying.h>
 
 namespace farcall::detail {
 
@@ -40,8 +41,8 @@ std::vector<Array> ConvertedCall::run(const TreeDef& tree, std::span<const Array
 }
 
 ConvertedCall convert_closure(TreeCall& call) {
-  Recording recording =
-      record_with_constants(call.as_function(), types_of(call.leaves()), call.where());
+  Recording recording = record_with_constants(call.as_function(), types_of(call.leaves()),
+                                              varying_axes(call.leaves()), call.where());
   std::vector<bool> is_hoisted;
   for (const Array& array : recording.captured) is_hoisted.push_back(has_tangent(array.type()));
   return {std::move(recording.program), call.arguments(), call.result_tree(),

@@ -7,6 +7,8 @@
 #include <farcall/core/error.h>
 #include <farcall/trace/rules.h>
 
+#include "trace/internal/axis_tracking.h"
+
 namespace farcall {
 namespace {
 
@@ -40,6 +42,10 @@ std::vector<Array> bind_primitive(const Primitive& primitive, const ParamsPtr& p
                                   std::span<const Array> inputs) {
   if (primitive.rules && primitive.rules->rebind) {
     return primitive.rules->rebind(params.get(), inputs);
+  }
+  if (const AxisTracking* tracking = AxisTracking::current()) [[unlikely]] {
+    return current_interpreter().process(primitive, params,
+                                         met(*tracking, primitive, params, inputs));
   }
   return current_interpreter().process(primitive, params, inputs);
 }

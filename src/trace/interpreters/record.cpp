@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,8 @@
 #include <farcall/trace/interpreter.h>
 
 #include "trace/custom/custom.h"
+#include "trace/internal/axis_sets.h"
+#include "trace/internal/axis_tracking.h"
 #include "trace/interpreters/recorder.h"
 
 namespace farcall {
@@ -34,9 +37,14 @@ std::vector<Array> Recorder::process(const Primitive& primitive, const ParamsPtr
   for (const Array& input : inputs) atoms.push_back(atom_of(input));
   const SourceLocationPtr made_at = current_location();
   const auto outputs = builder_.add_equation(primitive, params, atoms, made_at);
+  std::vector<AxisSet> axes(outputs.size(), 0);
+  if (const AxisTracking* tracking = AxisTracking::current()) [[unlikely]] {
+    axes = AxisTypes(tracking->axes())
+               .results(primitive, params.get(), *varying_axes(inputs), outputs.size());
+  }
   std::vector<Array> results;
   results.reserve(outputs.size());
-  for (const uint32_t output : outputs) results.push_back(own(output, made_at));
+  for (size_t i = 0; i < outputs.size(); ++i) results.push_back(own(outputs[i], made_at, axes[i]));
   return results;
 }
 
@@ -52,7 +60,13 @@ Recording Recorder::finish(std::span<const Array> outputs) {
   for (const Array& output : outputs) atoms.push_back(atom_of(output));
   std::vector<uint32_t>& inputs = builder_.program().inputs;
   inputs.insert(inputs.begin(), captured_variables_.begin(), captured_variables_.end());
-  return {builder_.build(atoms, name_), std::move(captured_)};
+  Recording recording{builder_.build(atoms, name_), std::move(captured_)};
+  if (is_tracking_axes()) [[unlikely]] {
+    ProgramAxes axes{*varying_axes(recording.captured), *varying_axes(outputs)};
+    axes.inputs.insert(axes.inputs.end(), input_axes_.begin(), input_axes_.end());
+    keep_axes(*recording.program, std::move(axes));
+  }
+  return recording;
 }
 
 Derivation Recorder::derivation(const Array& array) {
@@ -118,13 +132,18 @@ Atom Recorder::foreign(const Array& array) {
 namespace {
 
 Recording record_with(const FlatFunction& function, std::span<const ShapeDtype> inputs,
-                      std::string name, Recorder::Closure closure) {
+                      const AxisSets& sets, std::string name, Recorder::Closure closure) {
   const ProfileScope profiled("trace", name);
+  std::optional<WithoutTracking> without_tracking;
+  if (!sets && is_tracking_axes()) [[unlikely]]
+    without_tracking.emplace();
   Recorder recorder(std::move(name), closure);
   recorder.tracing()->began_at = current_location();
   std::vector<Array> arguments;
   arguments.reserve(inputs.size());
-  for (const ShapeDtype& type : inputs) arguments.push_back(recorder.add_input(type));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    arguments.push_back(recorder.add_input(inputs[i], sets ? (*sets)[i] : 0));
+  }
   InterpreterScope scope(recorder);
   const std::vector<Array> outputs = function(arguments);
   return recorder.finish(outputs);
@@ -133,18 +152,31 @@ Recording record_with(const FlatFunction& function, std::span<const ShapeDtype> 
 }  // namespace
 
 ProgramPtr record(const FlatFunction& function, std::span<const ShapeDtype> inputs,
+                  const AxisSets& sets, std::string name) {
+  return record_with(function, inputs, sets, std::move(name), Recorder::Closure::kConstants)
+      .program;
+}
+ProgramPtr record(const FlatFunction& function, std::span<const ShapeDtype> inputs,
                   std::string name) {
-  return record_with(function, inputs, std::move(name), Recorder::Closure::kConstants).program;
+  return record(function, inputs, std::nullopt, std::move(name));
 }
 
 Recording record_closure(const FlatFunction& function, std::span<const ShapeDtype> inputs,
+                         const AxisSets& sets, std::string name) {
+  return record_with(function, inputs, sets, std::move(name), Recorder::Closure::kCapture);
+}
+Recording record_closure(const FlatFunction& function, std::span<const ShapeDtype> inputs,
                          std::string name) {
-  return record_with(function, inputs, std::move(name), Recorder::Closure::kCapture);
+  return record_closure(function, inputs, std::nullopt, std::move(name));
 }
 
 Recording record_with_constants(const FlatFunction& function, std::span<const ShapeDtype> inputs,
+                                const AxisSets& sets, std::string name) {
+  return record_with(function, inputs, sets, std::move(name), Recorder::Closure::kCaptureTraced);
+}
+Recording record_with_constants(const FlatFunction& function, std::span<const ShapeDtype> inputs,
                                 std::string name) {
-  return record_with(function, inputs, std::move(name), Recorder::Closure::kCaptureTraced);
+  return record_with_constants(function, inputs, std::nullopt, std::move(name));
 }
 
 std::vector<Array> evaluate(const Program& program, std::span<const Array> inputs) {

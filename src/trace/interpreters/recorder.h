@@ -17,14 +17,16 @@ namespace farcall {
 class RecordedNode final : public TracingNode {
  public:
   RecordedNode(ShapeDtype type, const TracingInterpreter& recorder, Atom atom,
-               SourceLocationPtr made_at)
-      : TracingNode(type, recorder), atom_(atom), made_at_(std::move(made_at)) {}
+               SourceLocationPtr made_at, AxisSet axes)
+      : TracingNode(type, recorder), atom_(atom), made_at_(std::move(made_at)), axes_(axes) {}
   Atom atom() const { return atom_; }
+  AxisSet varying_axes() const override { return axes_; }
   SourceLocationPtr made_at() const override { return made_at_; }
 
  private:
   Atom atom_;
   SourceLocationPtr made_at_;
+  AxisSet axes_;
 };
 
 // How a recorded array was computed.
@@ -45,7 +47,11 @@ class Recorder : public TracingInterpreter {
   Recorder(std::string name, Closure closure)
       : TracingInterpreter(&current_interpreter()), name_(std::move(name)), closure_(closure) {}
 
-  Array add_input(ShapeDtype type) { return own(builder_.add_input(type), nullptr); }
+  // `axes`: over which its values vary.
+  Array add_input(ShapeDtype type, AxisSet axes = 0) {
+    input_axes_.push_back(axes);
+    return own(builder_.add_input(type), nullptr, axes);
+  }
 
   std::vector<Array> process(const Primitive& primitive, const ParamsPtr& params,
                              std::span<const Array> inputs) override;
@@ -58,9 +64,9 @@ class Recorder : public TracingInterpreter {
   Recording finish(std::span<const Array> outputs);
 
  private:
-  Array own(uint32_t variable, const SourceLocationPtr& made_at) {
+  Array own(uint32_t variable, const SourceLocationPtr& made_at, AxisSet axes) {
     const Atom atom = Atom::variable(variable);
-    return Array(new RecordedNode(builder_.type_of(atom), *this, atom, made_at));
+    return Array(new RecordedNode(builder_.type_of(atom), *this, atom, made_at, axes));
   }
   Atom atom_of(const Array& array);
   Atom foreign(const Array& array);
@@ -76,6 +82,7 @@ class Recorder : public TracingInterpreter {
   std::unordered_map<const ArrayNode*, Known> foreign_;
   std::vector<Array> captured_;
   std::vector<uint32_t> captured_variables_;
+  std::vector<AxisSet> input_axes_;  // of the inputs that are not captured
 };
 
 }  // namespace farcall

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <farcall/trace/interpreter.h>
+#include <farcall/trace/varying.h>
 
 namespace farcall {
 
@@ -37,6 +38,8 @@ class TracingNode : public TracedNode {
   // The array of an outer interpreter that contains its values, such as the whole batch; null if
   // there is none.
   virtual const Array* whole() const { return nullptr; }
+  // The axes over which its values vary, where axes are tracked.
+  virtual AxisSet varying_axes() const = 0;
   // The user's line that made it; may be null.
   virtual SourceLocationPtr made_at() const { return nullptr; }
 

@@ -101,6 +101,25 @@ TEST(ShardMap, GradientsGoThrough) {
   EXPECT_EQ(jit(grad(mapped))(rows()).to_string(), (rows() * 2).to_string());
 }
 
+TEST(ShardMap, GradientsInsideAreSummedForValuesThatAllDevicesShare) {
+  const Mesh mesh = mesh_of({{"x", 4}});
+  const auto run = [&](bool checks, bool is_marked) {
+    const auto slope = [is_marked](const Array& w, const Array& x) {
+      const Array at = is_marked ? lax::pvary(w, "x") : w;
+      const auto loss = [&](const Array& v) { return numpy::sum(v * x); };
+      return lax::reshape(grad(loss)(at), {1});
+    };
+    const auto mapped = shard_map(slope, {.mesh = mesh,
+                                          .in_specs = {PartitionSpec(), {{"x"}}},
+                                          .out_specs = {{{"x"}}},
+                                          .check_replication = checks});
+    return mapped(Array::scalar<float>(3), rows()).to_string();
+  };
+  EXPECT_EQ(run(true, false), "[36.0, 36.0, 36.0, 36.0]");
+  EXPECT_EQ(run(true, true), "[3.0, 7.0, 11.0, 15.0]");
+  EXPECT_EQ(run(false, false), "[3.0, 7.0, 11.0, 15.0]");
+}
+
 TEST(ShardMap, RefusesWhatDoesNotFit) {
   const Mesh mesh = mesh_of({{"x", 4}});
   const auto identity = [](const Array& y) { return y; };
