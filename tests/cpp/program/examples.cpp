@@ -79,6 +79,8 @@ const ExampleEquation kExamples[] = {
      "_:f32[4] = select_and_scatter_add[base_dilation=(1,) padding=((0, 0),) select_prim=ge "
      "window_dilation=(1,) window_dimensions=(2,) window_strides=(2,)] a b"},
     {"a:f32[2]", "_:f32[2] = psum[axes=(i, \"a b\")] a"},
+    {"a:f32[2]", "_:f32[2] = psum_invariant[axes=(i,)] a"},
+    {"a:f32[2]", "_:f32[2] = pvary[axes=(i, j)] a"},
     {"a:f32[2]", "_:f32[2] = pmax[axes=(i,)] a"},
     {"a:f32[2]", "_:f32[2] = pmin[axes=(i,)] a"},
     {"a:f32[2]", "_:f32[5,2] = all_gather[all_gather_dimension=0 axis_name=i axis_size=5] a"},
