@@ -99,7 +99,7 @@ TEST(SecondEngine, EveryPrimitiveGivesTheBitsOfTheNativeEngine) {
     }
     if (!native.error.empty()) {
       EXPECT_THAT(native.error, AnyOf(HasSubstr("no target"), HasSubstr("unknown axis"),
-                                      HasSubstr("custom_vjp")));
+                                      HasSubstr("custom_vjp"), HasSubstr("only as a part of it")));
     }
     num_run += native.error.empty();
   }

@@ -133,7 +133,8 @@ const ExampleEquation kExamples[] = {
      "_:f32[2] _:f32[3] = scan[jaxpr={ lambda ; a:f32[2] b:f32[]. let c:f32[2] = mul a b in (c, "
      "2.0:f32[]) } length=3 num_carry=1 num_consts=0 reverse=True unroll=1] a b"},
     {"a:f32[] b:f32[]",
-     "_:f32[] = while[body_jaxpr={ lambda ; a:f32[]. let b:f32[] = neg a in (b,) } body_nconsts=0 "
+     "_:f32[] = while[body_jaxpr={ lambda ; a:f32[]. let b:f32[] = add a 1.0:f32[] in (b,) } "
+     "body_nconsts=0 "
      "cond_jaxpr={ lambda ; a:f32[] b:f32[]. let c:bool[] = lt b a in (c,) } cond_nconsts=1] a b"},
     {"a:i32[] b:f32[2]",
      "_:f32[2] = cond[branches=({ lambda ; a:f32[2]. let in (a,) }, { lambda ; a:f32[2]. let "

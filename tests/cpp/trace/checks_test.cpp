@@ -204,8 +204,8 @@ TEST(CheckBatching, TakesAxesAndSizes) {
   EXPECT_EQ(finding([&] {
               check_batching(wrong, args, {.in_axes = {{0, std::nullopt}}, .sizes = {1, 2}});
             }),
-            "check_batching: vmap with in_axes=(0, None): result 0[0] should be 6.0, as one call "
-            "for each element gives, and is 7.0");
+            "check_batching: vmap of one element with in_axes=(0, None): result 0[0] should be "
+            "6.0, as one call for each element gives, and is 7.0");
   const auto refused = [&](testing::BatchChecks options) {
     return error_of(ErrorCode::kInvalidArgument, [&] { check_batching(wrong, args, options); });
   };
