@@ -21,7 +21,9 @@ def training_over(mesh):
     """One pass over the scans, as digits_classifier.train, on all devices of the mesh."""
 
     def part_of_gradient(weights, scans, labels):
-        gradient, (losses, _) = batch_gradient(weights, scans, labels)
+        # Of weights that vary, the gradient is that of this part alone.
+        own = farcall.tree.map(lambda w: lax.pcast(w, "data", to="varying"), weights)
+        gradient, (losses, _) = batch_gradient(own, scans, labels)
         return farcall.tree.map(lambda g: lax.pmean(g, "data"), (gradient, losses.mean()))
 
     gradient_and_loss = farcall.shard_map(

@@ -184,9 +184,6 @@ PROGRAMS: dict[str, Any] = {
         lax.round(fnp.asarray([0.046875, -2.75]).astype(fc.dtypes.float8_e3m4), 0).astype("float32")
         + x[:2]
     ),
-    "integer powers of one bit": lambda x: lax.integer_pow(
-        (x - x).astype(fc.dtypes.int1), 1
-    ).astype("int32"),
     "clamp of constant bools": lambda x: lax.clamp(BOOLS, fnp.asarray(BOOLS), True) | (x[0] > 3),
     "large constant": lambda x: x + fnp.asarray(np.arange(300, dtype="float32")).reshape(100, 3),
 }

@@ -31,6 +31,8 @@ NEVER_RECORDED = {
     "copy": "lax::copy is C++ only",
     "create_token": "numpy, in which inputs and results are kept here, has no tokens",
     "custom_lin": "stands for tangents until they are transposed",
+    "psum_invariant": "marks values in bodies of shard_map; four_devices/test_inner_derivatives.py",
+    "pvary": "marks values in bodies of shard_map; four_devices/test_inner_derivatives.py",
     "sharding_constraint": "names devices, which change no value; four_devices/test_devices.py",
     "platform_index": "lax.platform_dependent is C++ only",
     **dict.fromkeys(

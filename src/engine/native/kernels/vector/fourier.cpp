@@ -11,6 +11,8 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
+#include "engine/native/kernels/vector/demote-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace farcall::native::HWY_NAMESPACE {
 namespace {
@@ -202,11 +204,11 @@ template <class D, class T>
 HWY_INLINE void put_numbers(D, Numbers<D> numbers, T* y) {
   using Part = typename PartOf<T>::type;
   const hn::Rebind<Part, D> part;
-  const auto narrow = [&](auto x) {
+  const auto narrow = [&](auto x) HWY_ATTR {
     if constexpr (std::is_same_v<Part, double>) {
       return x;
     } else {
-      return hn::DemoteTo(part, x);
+      return rounded_to_float(D(), x);
     }
   };
   if constexpr (kIsComplex<T>) {

@@ -8,6 +8,7 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
+#include "engine/native/kernels/vector/demote-inl.h"
 #include "engine/native/kernels/vector/exp-inl.h"
 #include "engine/native/kernels/vector/loops-inl.h"
 
@@ -36,21 +37,6 @@ HWY_INLINE V<D> pow_in_double(D d, V<D> x, V<D> y) {
   return hn::IfThenElse(is_one, one, number);
 }
 
-HWY_INLINE auto rounded_to_float(V<hn::ScalableTag<double>> x) {
-  const hn::Rebind<float, hn::ScalableTag<double>> narrow;
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-  // Their DemoteTo gives the largest number for infinity.
-  const hn::ScalableTag<double> d;
-  alignas(16) double wide[hn::MaxLanes(hn::ScalableTag<double>())];
-  alignas(16) float rounded[hn::MaxLanes(hn::ScalableTag<double>())];
-  hn::Store(x, d, wide);
-  for (size_t i = 0; i < hn::Lanes(d); ++i) rounded[i] = static_cast<float>(wide[i]);
-  return hn::Load(narrow, rounded);
-#else
-  return hn::DemoteTo(narrow, x);
-#endif
-}
-
 void pow_floats(const void* const* inputs, void* output, int64_t size, int64_t) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> narrow;
@@ -63,7 +49,7 @@ void pow_floats(const void* const* inputs, void* output, int64_t size, int64_t) 
     const auto a = is_whole ? hn::LoadU(narrow, x + i) : load_first(narrow, x + i, left);
     const auto b = is_whole ? hn::LoadU(narrow, y + i) : load_first(narrow, y + i, left);
     const auto power = pow_in_double(d, hn::PromoteTo(d, a), hn::PromoteTo(d, b));
-    const auto value = rounded_to_float(power);
+    const auto value = rounded_to_float(d, power);
     if (is_whole) {
       hn::StoreU(value, narrow, result + i);
     } else {
