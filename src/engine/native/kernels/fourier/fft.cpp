@@ -370,7 +370,6 @@ Kernel make_fft(Types inputs, Types outputs, const Params* params) {
   // the last dimension.
   if (!is_to_real) std::rotate(order.begin(), order.end() - 1, order.end());
   int64_t matrix_size = 0;
-  double scale = 1;
   for (const size_t dimension : order) {
     const int64_t size = lengths[dimension];
     const bool is_last = dimension + 1 == lengths.size();
@@ -388,7 +387,10 @@ Kernel make_fft(Types inputs, Types outputs, const Params* params) {
     if (added.part == Pass::Part::kRows) {
       matrix_size = std::max(matrix_size, size_of(shape) / shape[dimension] * size);
     }
-    scale /= static_cast<double>(size);
+  }
+  // Each pass has its part of the scale, so that numbers between passes stay in range.
+  for (Pass& pass : plan->passes) {
+    if (is_backward) pass.scale = 1 / static_cast<double>(pass.line->size());
   }
   Pass &begin = plan->passes.front(), &end = plan->passes.back();
   const bool has_halves = is_to_real && lengths.size() == 1;
@@ -396,7 +398,6 @@ Kernel make_fft(Types inputs, Types outputs, const Params* params) {
   begin.from = Memory::kInput;
   end.store = store_of(outputs[0].dtype());
   end.to = Memory::kOutput;
-  if (is_backward) end.scale = scale;
 
   const int64_t work_size = size_of(shape), input_size = size_of(last_of(inputs[0]));
   plan->batch = inputs[0].size() / input_size;
