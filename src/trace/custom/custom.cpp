@@ -342,7 +342,7 @@ JvpResults jvp_of_vjp(const CustomCallPtr& call, std::span<const Array> primals,
   if (forward.backward || is_tracking_axes()) {
     auto own = std::make_shared<CustomCall>();
     own->name = call->name;
-    own->backward = forward.backward ? std::move(forward.backward) : call->backward;
+    own->backward = forward.backward ? forward.backward : call->backward;
     if (is_tracking_axes()) {
       own->backward =
           checked_backward(std::move(own->backward), call->name, *varying_axes(primals));
