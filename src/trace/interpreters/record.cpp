@@ -37,14 +37,16 @@ std::vector<Array> Recorder::process(const Primitive& primitive, const ParamsPtr
   for (const Array& input : inputs) atoms.push_back(atom_of(input));
   const SourceLocationPtr made_at = current_location();
   const auto outputs = builder_.add_equation(primitive, params, atoms, made_at);
-  std::vector<AxisSet> axes(outputs.size(), 0);
+  std::vector<AxisSet> axes;  // empty where axes are not tracked
   if (const AxisTracking* tracking = AxisTracking::current()) [[unlikely]] {
     axes = AxisTypes(tracking->axes())
                .results(primitive, params.get(), *varying_axes(inputs), outputs.size());
   }
   std::vector<Array> results;
   results.reserve(outputs.size());
-  for (size_t i = 0; i < outputs.size(); ++i) results.push_back(own(outputs[i], made_at, axes[i]));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    results.push_back(own(outputs[i], made_at, axes.empty() ? 0 : axes[i]));
+  }
   return results;
 }
 
