@@ -26,7 +26,6 @@
 #include <farcall/trace/placement.h>
 #include <farcall/trace/program_cache.h>
 #include <farcall/trace/record.h>
-#include <farcall/trace/varying.h>
 
 #include "caches.h"
 #include "call.h"
@@ -336,10 +335,7 @@ PyObject* nested_call(PyObject* self, PyObject* const* args, size_t nargs, PyObj
   const std::vector<Array> inputs = leaves_to_arrays(state.where, arguments, kMakeStatic);
   std::vector<Array> operands;
   auto signature = signature_of(arguments, types_of(inputs));
-  if (is_tracking_axes()) {
-    const auto key = varying_key(inputs);
-    signature.axes.insert(signature.axes.end(), key.begin(), key.end());
-  }
+  signature.add_varying_axes(inputs);
   const CachedProgramPtr cached = find_or_trace(state, arguments, signature, operands);
   operands.insert(operands.end(), inputs.begin(), inputs.end());
   const std::vector<Array> results = state.is_inline ? evaluate(*cached->program(), operands)

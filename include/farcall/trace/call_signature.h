@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include <farcall/core/export.h>
 #include <farcall/core/lru_cache.h>
 #include <farcall/core/shape_dtype.h>
+#include <farcall/trace/array.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/tree_def.h>
 
@@ -26,6 +28,9 @@ struct FARCALL_API CallSignature {
   std::vector<std::pair<std::string, int64_t>> axes = mapped_axes();
   uint64_t config = config_key();
 
+  // Where axes are tracked (trace/varying.h), the function depends on those over which its
+  // arguments vary too.
+  void add_varying_axes(std::span<const Array> array_arguments);
   bool operator==(const CallSignature& other) const;
   size_t hash() const;
 };

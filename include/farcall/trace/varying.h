@@ -13,7 +13,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <farcall/core/export.h>
@@ -43,10 +42,6 @@ FARCALL_API std::vector<Array> vary_like(std::vector<Array> arrays, const AxisSe
 
 // The arrays, marked as varying over the axes over which any of them varies.
 FARCALL_API std::vector<Array> vary_alike(std::vector<Array> arrays);
-
-// What the recording of a function of these arguments depends on; empty where axes are not tracked.
-FARCALL_API std::vector<std::pair<std::string, int64_t>> varying_key(
-    std::span<const Array> arguments);
 
 // The functions of record.h, for inputs with these sets. A function that is recorded without sets
 // is recorded without tracking.

@@ -387,10 +387,7 @@ CachedProgramPtr CompiledTrees::find_or_record(TreeCall& call, const std::type_i
   // The C++ type is part of the key: trees of one structure may have different types.
   TreeDef arguments(TreeDef::Kind::kTuple, {call.arguments(), tree_of(std::type_index(type))});
   CallSignature signature{std::move(arguments), types};
-  if (is_tracking_axes()) {
-    const auto key = varying_key(call.leaves());
-    signature.axes.insert(signature.axes.end(), key.begin(), key.end());
-  }
+  signature.add_varying_axes(call.leaves());
   return programs_.find_or_record(std::move(signature), record_call, captured);
 }
 

@@ -182,17 +182,6 @@ std::vector<Array> vary_alike(std::vector<Array> arrays) {
   return arrays;
 }
 
-std::vector<std::pair<std::string, int64_t>> varying_key(std::span<const Array> arguments) {
-  std::vector<std::pair<std::string, int64_t>> key;
-  if (!tracking) return key;
-  const std::string name = fmt::format("varying over {}", fmt::join(tracking->axes(), ", "));
-  key.emplace_back(name, static_cast<int64_t>(tracking->diverging()));
-  for (const Array& array : arguments) {
-    key.emplace_back(name, static_cast<int64_t>(varying_axes(array)));
-  }
-  return key;
-}
-
 // ---- applications ----
 
 bool is_pvary(const Primitive& primitive) { return &primitive == &kPvary; }
