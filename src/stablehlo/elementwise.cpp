@@ -215,8 +215,7 @@ Values sign(Emitter& e, const Call& call) {
 Values conj(Emitter& e, const Call& call) {
   const Value& x = call.inputs[0];
   if (!is_complex(x.type.dtype())) return {x};
-  const ShapeDtype part =
-      x.type.with_dtype(x.type.dtype() == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64);
+  const ShapeDtype part = part_of(x.type);
   const Value imag = e.op("stablehlo.imag", {x}, part);
   return {e.op("stablehlo.complex",
                {e.op("stablehlo.real", {x}, part), e.op("stablehlo.negate", {imag}, part)},

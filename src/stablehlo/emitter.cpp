@@ -104,6 +104,11 @@ std::vector<ShapeDtype> types_of(std::span<const Value> values) {
   return types;
 }
 
+ShapeDtype part_of(ShapeDtype complex) {
+  const bool is_single = complex.dtype() == DType::kComplex64;
+  return complex.with_dtype(is_single ? DType::kFloat32 : DType::kFloat64);
+}
+
 std::string type_text(ShapeDtype type) {
   std::string text = "tensor<";
   for (const int64_t size : type.shape()) text += fmt::format("{}x", size);
@@ -272,6 +277,19 @@ Value Emitter::reshape(const Value& value, std::span<const int64_t> shape) {
 Value Emitter::convert(const Value& value, DType dtype) {
   if (value.type.dtype() == dtype) return value;
   return op("stablehlo.convert", {value}, value.type.with_dtype(dtype));
+}
+
+Value Emitter::pad(const Value& value, const Value& padding_value,
+                   std::span<const PaddingDimension> config, ShapeDtype result) {
+  std::vector<int64_t> low, high, interior;
+  for (const PaddingDimension& d : config) {
+    low.push_back(d.low);
+    high.push_back(d.high);
+    interior.push_back(d.interior);
+  }
+  return op("stablehlo.pad", {value, padding_value}, result,
+            fmt::format("edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}",
+                        array_text(low), array_text(high), array_text(interior)));
 }
 
 Value Emitter::compare(std::string_view direction, const Value& a, const Value& b) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <farcall/core/shape_dtype.h>
+#include <farcall/primitives/indexing.h>
 
 #include "stablehlo/internal/lower.h"
 
@@ -23,6 +24,8 @@ struct Value {
 };
 using Values = std::vector<Value>;
 std::vector<ShapeDtype> types_of(std::span<const Value> values);
+// The type of the real and of the imaginary parts of complex numbers.
+ShapeDtype part_of(ShapeDtype complex);
 
 // "tensor<2x3xf32>". Raises UNIMPLEMENTED for a dtype that StableHLO does not have.
 std::string type_text(ShapeDtype type);
@@ -72,6 +75,9 @@ class Emitter {
                          std::span<const int64_t> dimensions);
   Value reshape(const Value& value, std::span<const int64_t> shape);
   Value convert(const Value& value, DType dtype);
+  // `config`: one for each dimension.
+  Value pad(const Value& value, const Value& padding_value,
+            std::span<const PaddingDimension> config, ShapeDtype result);
   Value compare(std::string_view direction, const Value& a, const Value& b);
   Value select(const Value& which, const Value& if_true, const Value& if_false);
 

@@ -14,9 +14,8 @@ namespace {
 // The numbers that order a key: itself, or the parts of a complex number.
 Values parts_of(Emitter& e, const Value& key) {
   if (!is_complex(key.type.dtype())) return {key};
-  const DType part = key.type.dtype() == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64;
-  return {e.op("stablehlo.real", {key}, key.type.with_dtype(part)),
-          e.op("stablehlo.imag", {key}, key.type.with_dtype(part))};
+  const ShapeDtype part = part_of(key.type);
+  return {e.op("stablehlo.real", {key}, part), e.op("stablehlo.imag", {key}, part)};
 }
 
 // Whether a is less than b in lexicographic order. NaN is greater than all numbers.

@@ -47,21 +47,13 @@ Values iota(Emitter& e, const Call& call) {
   };
   if (!is_complex(call.dtype())) return {count(call.result())};
   // XLA ends the process for the absolute value of a complex iota.
-  const ShapeDtype part = call.result().with_dtype(
-      call.dtype() == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64);
+  const ShapeDtype part = part_of(call.result());
   return {e.op("stablehlo.complex", {count(part), e.number(part, 0)}, call.result())};
 }
 
 Values pad(Emitter& e, const Call& call) {
-  std::vector<int64_t> low, high, interior;
-  for (const PaddingDimension& d : call.params<PadParams>().padding_config) {
-    low.push_back(d.low);
-    high.push_back(d.high);
-    interior.push_back(d.interior);
-  }
-  return {e.op("stablehlo.pad", call.inputs, call.result(),
-               fmt::format("edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}",
-                           array_text(low), array_text(high), array_text(interior)))};
+  const auto& config = call.params<PadParams>().padding_config;
+  return {e.pad(call.inputs[0], call.inputs[1], config, call.result())};
 }
 
 }  // namespace

@@ -13,17 +13,15 @@ namespace {
 
 // The operand with its dilation and padding made by an operation of its own.
 Value padded(Emitter& e, const Call& call, const ReduceWindowParams& p, const Value& first) {
-  std::vector<int64_t> low, high, interior, sizes;
+  std::vector<PaddingDimension> config;
+  std::vector<int64_t> sizes;
   for (size_t i = 0; i < p.padding.size(); ++i) {
-    low.push_back(p.padding[i].first);
-    high.push_back(p.padding[i].second);
-    interior.push_back(p.base_dilation[i] - 1);
-    const int64_t size = call.inputs[0].type.shape()[i];
-    sizes.push_back(low[i] + high[i] + (size == 0 ? 0 : (size - 1) * p.base_dilation[i] + 1));
+    const auto [low, high] = p.padding[i];
+    const int64_t size = call.inputs[0].type.shape()[i], dilation = p.base_dilation[i];
+    config.push_back({.low = low, .high = high, .interior = dilation - 1});
+    sizes.push_back(low + high + (size == 0 ? 0 : (size - 1) * dilation + 1));
   }
-  return e.op("stablehlo.pad", {call.inputs[0], first}, ShapeDtype(call.dtype(), sizes),
-              fmt::format("edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}",
-                          array_text(low), array_text(high), array_text(interior)));
+  return e.pad(call.inputs[0], first, config, ShapeDtype(call.dtype(), sizes));
 }
 
 Rule reduce_windows_by(std::string_view operation, int start) {
