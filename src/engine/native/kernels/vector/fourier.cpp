@@ -170,21 +170,15 @@ void fourier_step(const FourierStep& step) {
 
 // ---- numbers in memory
 
+// Of real and complex numbers.
 template <class T>
-constexpr bool kIsComplex = !std::is_floating_point_v<T>;
-
+using PartOf = decltype(std::real(T()));
 template <class T>
-struct PartOf {
-  using type = T;
-};
-template <class T>
-struct PartOf<std::complex<T>> {
-  using type = T;
-};
+constexpr bool kIsComplex = !std::is_same_v<T, PartOf<T>>;
 
 template <class D, class T>
 HWY_INLINE Numbers<D> numbers_at(D d, const T* x) {
-  using Part = typename PartOf<T>::type;
+  using Part = PartOf<T>;
   const hn::Rebind<Part, D> part;
   hn::Vec<decltype(part)> re, im;
   if constexpr (kIsComplex<T>) {
@@ -202,7 +196,7 @@ HWY_INLINE Numbers<D> numbers_at(D d, const T* x) {
 
 template <class D, class T>
 HWY_INLINE void put_numbers(D, Numbers<D> numbers, T* y) {
-  using Part = typename PartOf<T>::type;
+  using Part = PartOf<T>;
   const hn::Rebind<Part, D> part;
   const auto narrow = [&](auto x) HWY_ATTR {
     if constexpr (std::is_same_v<Part, double>) {
