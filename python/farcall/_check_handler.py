@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from farcall._environment import command_path
+from farcall._functions import are_strings
 
 # The parameters that give the options of the command.
 _NAMES = {
@@ -77,11 +78,7 @@ def check_handler(
         "range": ranges,
     }
     for name, values in options.items():
-        if (
-            isinstance(values, str)
-            or not isinstance(values, Sequence)
-            or not all(isinstance(value, str) for value in values)
-        ):
+        if not are_strings(values):
             raise TypeError(
                 f"check_handler: {_NAMES[name]} must be a list of strings, got {values!r}"
             )

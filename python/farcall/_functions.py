@@ -49,6 +49,13 @@ def check_callable(function: Any, where: str) -> None:
         )
 
 
+def are_strings(values: Any) -> bool:
+    """Whether this is a list, or another sequence, of strings; one string by itself is not."""
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        return False
+    return all(isinstance(value, str) for value in values)
+
+
 def as_tuple(value: Any) -> tuple[Any, ...]:
     """A sequence as a tuple, a single value as a tuple of one, None as an empty tuple."""
     if value is None:

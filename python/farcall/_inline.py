@@ -19,6 +19,7 @@ from typing import Any
 
 from farcall import _core
 from farcall._environment import command_path, include_dir
+from farcall._functions import are_strings
 
 _STAGES = ("instantiate", "prepare", "initialize", "record")
 _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
@@ -223,11 +224,7 @@ def _with_handlers(
                 f"{what}: functions: {function!r} is not the name of a C++ function outside of "
                 "namespaces and classes; name a function in a namespace with `using`"
             )
-        if (
-            isinstance(names, str)
-            or not isinstance(names, Sequence)
-            or any(not isinstance(name, str) for name in names)
-        ):
+        if not are_strings(names):
             raise TypeError(
                 f"{what}: functions: the attributes of {function} must be a list of names, such "
                 f'as ["scale"], got {names!r}'

@@ -12,6 +12,7 @@ from typing import Any
 
 from farcall import _core
 from farcall._export_handler import recorder_of
+from farcall._functions import are_strings
 from farcall._public import show_names_of
 from farcall.ffi import ffi_call
 
@@ -63,7 +64,7 @@ def register(name: str, function: Any, arguments: Sequence[str] = ("args", "rets
             f'tvm_ffi.register("{name}"): expected a function, got {function!r} of type '
             f"{type(function).__name__}"
         )
-    if isinstance(arguments, str) or not all(isinstance(each, str) for each in arguments):
+    if not are_strings(arguments):
         raise TypeError(
             f'tvm_ffi.register("{name}"): arguments must be a list of names, got {arguments!r}'
         )
