@@ -293,19 +293,14 @@ class NativeExecutable final : public Executable {
   // `data_of` returns the memory of an input or an output.
   template <class DataOf>
   void set_pointers(State& state, const DataOf& data_of) const {
-    for (const PointerUse& use : plan_->run_pointers) {
+    for (size_t i = 0; i < state.run_slots.size(); ++i) {
+      const PointerUse& use = plan_->run_pointers[i];
       const bool is_input = use.place.kind == Place::Kind::kInput;
       void* data = data_of(use.place);
       // Handlers rely on alignment, which adopted memory may not have.
       if (use.needs_alignment && is_input && !is_aligned(data)) [[unlikely]]
         data = aligned(state, data, input_types()[use.place.index].nbytes());
-      if (use.call == PointerUse::kNoCall) {
-        state.operands[use.index] = data;
-      } else if (use.is_result) {
-        state.invocations[use.call].set_result(use.index, data);
-      } else {
-        state.invocations[use.call].set_argument(use.index, data);
-      }
+      *state.run_slots[i] = data;
     }
   }
 

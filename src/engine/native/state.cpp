@@ -51,13 +51,17 @@ State::State(const Plan& plan, const ExecutionOptions& options)
       output_slots(plan.outputs.size()),
       mode_(usual_mode()) {
   build(options);
-  for (const PointerUse& use : plan.run_pointers) {
-    void** const slot = use.call == PointerUse::kNoCall ? &operands[use.index]
-                        : use.is_result ? invocations[use.call].result_slot(use.index)
-                                        : invocations[use.call].argument_slot(use.index);
-    auto& slots = use.place.kind == Place::Kind::kInput ? input_slots : output_slots;
-    slots[use.place.index].push_back(slot);
+  for (size_t i = 0; i < run_slots.size(); ++i) {
+    const Place place = plan.run_pointers[i].place;
+    auto& slots = place.kind == Place::Kind::kInput ? input_slots : output_slots;
+    slots[place.index].push_back(run_slots[i]);
   }
+}
+
+void** State::slot_of(const PointerUse& use) {
+  if (use.call == PointerUse::kNoCall) return &operands[use.index];
+  Invocation& invocation = invocations[use.call];
+  return use.is_result ? invocation.result_slot(use.index) : invocation.argument_slot(use.index);
 }
 
 void State::build(const ExecutionOptions& seen) {
@@ -65,6 +69,8 @@ void State::build(const ExecutionOptions& seen) {
   invocations.reserve(plan.calls.size());
   for (const auto& call : plan.calls) invocations.emplace_back(*call);
   for (Invocation& invocation : invocations) invocation.begin(seen);
+  run_slots.reserve(plan.run_pointers.size());
+  for (const PointerUse& use : plan.run_pointers) run_slots.push_back(slot_of(use));
   has_leases_ = is_leased();
   for (const auto& child : plan.children) {
     children.push_back(std::make_unique<State>(*child, seen));
@@ -105,14 +111,7 @@ void State::set_pointers(bool in_arena) {
   }
   for (const PointerUse& use : plan.pointers) {
     if (!is_meant(use.place)) continue;
-    void* const data = address(plan, *this, use.place);
-    if (use.call == PointerUse::kNoCall) {
-      operands[use.index] = data;
-    } else if (use.is_result) {
-      invocations[use.call].set_result(use.index, data);
-    } else {
-      invocations[use.call].set_argument(use.index, data);
-    }
+    *slot_of(use) = address(plan, *this, use.place);
   }
 }
 
@@ -248,6 +247,14 @@ StatePool::Lease StatePool::take() {
     }
   }
   return make(first);
+}
+
+void StatePool::Lease::clean_up() {
+  state_->private_inputs.clear();
+  state_->return_arenas();
+  const bool is_reusable = slot_ && !state_->is_kept();
+  if (slot_) slot_->state.store(is_reusable ? state_ : nullptr, std::memory_order_release);
+  if (!is_reusable) delete state_;
 }
 
 StatePool::Lease StatePool::make(size_t first) {

@@ -54,6 +54,8 @@ struct State final : MemoryKeeper {
   std::shared_ptr<const void> keep() override;
   // If true, others hold the memory: the state cannot run again.
   bool is_kept() const { return kept_ != nullptr; }
+  // Whether the end of a run has memory to give back.
+  bool has_memory_of_run() const { return has_leases_ || is_kept() || !private_inputs.empty(); }
 
   // Sets where a nested plan reads an input, or writes an output.
   void set_input(size_t index, void* data) { set(input_slots[index], data); }
@@ -74,6 +76,7 @@ struct State final : MemoryKeeper {
   ExecutionOptions options;  // what invocations see unless the caller passes others
   int64_t run_id_base = 0;
   int64_t num_runs = 0;
+  std::vector<void**> run_slots;  // what to set for each of the plan's run_pointers
   // For a nested plan: the pointers to set, by input and by output.
   std::vector<std::vector<void**>> input_slots, output_slots;
 
@@ -88,6 +91,8 @@ struct State final : MemoryKeeper {
   bool is_leased() const;
   void lease();
   void end_lease();
+  // Where a run of this state reads the pointer.
+  void** slot_of(const PointerUse& use);
   // Sets the pointers into the arena, or all others.
   void set_pointers(bool in_arena);
   void add_memory(std::vector<Storage>& all) const;
@@ -125,15 +130,10 @@ class StatePool {
     // Without a slot, the state is destroyed after the execution.
     Lease(State* state, Slot* slot) : state_(state), slot_(slot) {}
     ~Lease() {
-      if (!state_->private_inputs.empty()) state_->private_inputs.clear();
-      state_->return_arenas();
-      if (state_->is_kept()) {
-        if (slot_) slot_->state.store(nullptr, std::memory_order_release);
-        delete state_;
-      } else if (slot_) {
+      if (slot_ && !state_->has_memory_of_run()) [[likely]] {
         slot_->state.store(state_, std::memory_order_release);
       } else {
-        delete state_;
+        clean_up();
       }
     }
     Lease(const Lease&) = delete;
@@ -143,6 +143,8 @@ class StatePool {
     State* operator->() const { return state_; }
 
    private:
+    void clean_up();
+
     State* state_;
     Slot* slot_;
   };

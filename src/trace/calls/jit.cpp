@@ -202,24 +202,43 @@ bool is_any_committed(std::span<const Array> inputs) {
   return std::ranges::any_of(inputs, is_committed);
 }
 
-// Runs without checking results for NaNs and infinities.
-std::vector<Array> execute(const Executable& executable, std::span<const Storage* const> memory,
-                           const ExecutionOptions& options, bool is_committed) {
+// Runs without checking results for NaNs and infinities. `to_array` makes the array of a result
+// from its number, type and memory.
+template <class ToArray>
+std::vector<Array> execute_to(const ToArray& to_array, const Executable& executable,
+                              std::span<const Storage* const> memory,
+                              const ExecutionOptions& options) {
   const auto types = executable.output_types();
   ResultStorages outputs(types.size());
   executor.load(std::memory_order_relaxed)(executable, memory, outputs.span(), options);
   std::vector<Array> results;
   results.reserve(types.size());
   for (size_t i = 0; i < types.size(); ++i) {
-    Storage& output = outputs[i];
-    if (const NamedSharding* sharding = executable.output_sharding(i)) [[unlikely]] {
-      output = ShardedBuffer::keep_parts(make_placement(types[i], *sharding), to_host(output));
-      results.push_back(placed_array(types[i], std::move(output), true));
-      continue;
-    }
-    results.push_back(placed_array(types[i], std::move(output), is_committed));
+    results.push_back(to_array(i, types[i], std::move(outputs[i])));
   }
   return results;
+}
+
+std::vector<Array> execute(const Executable& executable, std::span<const Storage* const> memory,
+                           const ExecutionOptions& options, bool is_committed) {
+  const auto to_array = [&](size_t i, ShapeDtype type, Storage&& output) {
+    if (const NamedSharding* sharding = executable.output_sharding(i)) {
+      Storage parts = ShardedBuffer::keep_parts(make_placement(type, *sharding), to_host(output));
+      return placed_array(type, std::move(parts), true);
+    }
+    return placed_array(type, std::move(output), is_committed);
+  };
+  return execute_to(to_array, executable, memory, options);
+}
+
+// In a process that has no device but the host.
+std::vector<Array> execute_on_host(const Executable& executable,
+                                   std::span<const Storage* const> memory,
+                                   const ExecutionOptions& options) {
+  const auto to_array = [](size_t, ShapeDtype type, Storage&& output) {
+    return Array(type, std::move(output));
+  };
+  return execute_to(to_array, executable, memory, options);
 }
 
 std::vector<Array> execute_anywhere(const Executable& executable, std::span<const Array> inputs,
@@ -310,12 +329,15 @@ std::vector<Array> run_anywhere(const Executable& executable, std::span<const Ar
 
 std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
                        const ExecutionOptions& options, bool is_committed) {
-  const Storage* memory[kMaxHostInputs];
-  const bool is_simple = executable.device().is_host() && !is_committed &&
-                         collect_host_memory(inputs, memory) &&
-                         fit(executable.input_types(), inputs) && !has_home(executable);
-  std::vector<Array> results = is_simple
-                                   ? execute(executable, {memory, inputs.size()}, options, false)
+  const Storage* host_memory[kMaxHostInputs];
+  const bool is_on_host = executable.device().is_host() && !is_committed &&
+                          collect_host_memory(inputs, host_memory) &&
+                          fit(executable.input_types(), inputs);
+  const std::span<const Storage* const> memory(host_memory, is_on_host ? inputs.size() : 0);
+  std::vector<Array> results = is_on_host && !has_other_devices()
+                                   ? execute_on_host(executable, memory, options)
+                               : is_on_host && !has_home(executable)
+                                   ? execute(executable, memory, options, false)
                                    : run_anywhere(executable, inputs, options, is_committed);
   if (checks_results()) check_results(executable.program(), inputs, results);
   return results;
