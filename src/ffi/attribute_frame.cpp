@@ -14,7 +14,7 @@ AttributeFrame::AttributeFrame(Attributes attributes)
     : attributes_(std::move(attributes)), root_(build(attributes_)) {}
 
 FARCALL_FFI_Attrs AttributeFrame::build(const Attributes& attributes) {
-  Columns& columns = columns_.emplace_back();
+  Columns& columns = columns_.emplace_front();
   const size_t size = attributes.size();
   columns.types.reserve(size);
   columns.spans.reserve(size);
@@ -41,15 +41,15 @@ void AttributeFrame::append(Columns& columns, const Attribute& value) {
   switch (value.kind()) {
     case Attribute::Kind::kScalar:
       return add(FARCALL_FFI_AttrType_SCALAR,
-                 &scalars_.emplace_back(FARCALL_FFI_Scalar{dtype, as_pointer(value.bytes())}));
+                 &scalars_.emplace_front(FARCALL_FFI_Scalar{dtype, as_pointer(value.bytes())}));
     case Attribute::Kind::kArray:
-      return add(FARCALL_FFI_AttrType_ARRAY, &arrays_.emplace_back(FARCALL_FFI_Array{
+      return add(FARCALL_FFI_AttrType_ARRAY, &arrays_.emplace_front(FARCALL_FFI_Array{
                                                  dtype, value.count(), as_pointer(value.bytes())}));
     case Attribute::Kind::kString:
-      return add(FARCALL_FFI_AttrType_STRING, &strings_.emplace_back(as_span(value.as_string())));
+      return add(FARCALL_FFI_AttrType_STRING, &strings_.emplace_front(as_span(value.as_string())));
     case Attribute::Kind::kDictionary:
       return add(FARCALL_FFI_AttrType_DICTIONARY,
-                 &dictionaries_.emplace_back(build(value.as_dictionary())));
+                 &dictionaries_.emplace_front(build(value.as_dictionary())));
   }
 }
 

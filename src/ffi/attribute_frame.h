@@ -1,7 +1,7 @@
 // Attributes in the layout that handlers read.
 #pragma once
 
-#include <deque>
+#include <forward_list>
 #include <vector>
 
 #include <farcall/abi.h>
@@ -21,8 +21,7 @@ class AttributeFrame {
   const Attributes& attributes() const { return attributes_; }
 
  private:
-  // The columns of one dictionary. The containers below are deques because a deque never moves its
-  // elements.
+  // The columns of one dictionary.
   struct Columns {
     std::vector<FARCALL_FFI_AttrType> types;
     std::vector<FARCALL_FFI_ByteSpan> spans;
@@ -34,11 +33,12 @@ class AttributeFrame {
   void append(Columns& columns, const Attribute& value);
 
   Attributes attributes_;
-  std::deque<Columns> columns_;
-  std::deque<FARCALL_FFI_Scalar> scalars_;
-  std::deque<FARCALL_FFI_Array> arrays_;
-  std::deque<FARCALL_FFI_ByteSpan> strings_;
-  std::deque<FARCALL_FFI_Attrs> dictionaries_;
+  // Lists: their elements stay where they are, and an empty list needs no memory.
+  std::forward_list<Columns> columns_;
+  std::forward_list<FARCALL_FFI_Scalar> scalars_;
+  std::forward_list<FARCALL_FFI_Array> arrays_;
+  std::forward_list<FARCALL_FFI_ByteSpan> strings_;
+  std::forward_list<FARCALL_FFI_Attrs> dictionaries_;
   FARCALL_FFI_Attrs root_;
 };
 

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 #include <shared_mutex>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,18 +20,29 @@
 namespace farcall {
 namespace {
 
-struct Key {
-  std::string platform;
+// `Text` is std::string in the table, and std::string_view for lookups.
+template <class Text>
+struct KeyOf {
+  Text name;
   bool is_untyped;  // the two kinds have separate namespaces
-  std::string name;
+  Text platform;
+};
+using Key = KeyOf<std::string>;
+using KeyView = KeyOf<std::string_view>;
 
-  friend auto operator<=>(const Key&, const Key&) = default;
+struct ByName {
+  using is_transparent = void;
+  template <class A, class B>
+  bool operator()(const KeyOf<A>& a, const KeyOf<B>& b) const {
+    return std::tuple<std::string_view, bool, std::string_view>(a.name, a.is_untyped, a.platform) <
+           std::tuple<std::string_view, bool, std::string_view>(b.name, b.is_untyped, b.platform);
+  }
 };
 
 // Read when a call is compiled, not when it runs.
 struct Registry {
   std::shared_mutex mutex;
-  std::map<Key, std::shared_ptr<const Target>> targets;
+  std::map<Key, std::shared_ptr<const Target>, ByName> targets;
   std::set<std::string, std::less<>> batch_partitionable;  // names
   std::atomic<uint64_t> version{0};
 };
@@ -53,7 +65,7 @@ void insert_targets(std::vector<std::shared_ptr<Target>> wanted) {
   const std::unique_lock lock(all.mutex);
   for (const auto& target : wanted) {
     const auto existing =
-        all.targets.find({target->platform(), target->is_untyped(), target->name()});
+        all.targets.find(KeyView{target->name(), target->is_untyped(), target->platform()});
     if (existing == all.targets.end()) continue;
     const std::string differences = TargetBuilder::differences(*existing->second, *target);
     if (differences.empty()) continue;
@@ -63,7 +75,7 @@ void insert_targets(std::vector<std::shared_ptr<Target>> wanted) {
                             target->name(), target->platform(), differences));
   }
   for (auto& target : wanted) {
-    all.targets.emplace(Key{target->platform(), target->is_untyped(), target->name()},
+    all.targets.emplace(Key{target->name(), target->is_untyped(), target->platform()},
                         std::move(target));
   }
   all.version.fetch_add(1, std::memory_order_release);
@@ -202,7 +214,7 @@ std::shared_ptr<const Target> find_target(std::string_view name, std::string_vie
   Registry& all = registry();
   const std::shared_lock lock(all.mutex);
   for (const auto& canonical : platforms) {
-    const auto found = all.targets.find({canonical, untyped, std::string(name)});
+    const auto found = all.targets.find(KeyView{name, untyped, canonical});
     if (found == all.targets.end()) continue;
     TargetBuilder::check_versions(*found->second);
     return found->second;
@@ -215,8 +227,9 @@ std::shared_ptr<const AttributeTypes> declared_attributes(std::string_view name)
   std::vector<std::shared_ptr<const Target>> targets;
   {
     const std::shared_lock lock(all.mutex);
-    for (const auto& [key, target] : all.targets) {
-      if (key.name == name && !key.is_untyped) targets.push_back(target);
+    for (auto it = all.targets.lower_bound(KeyView{name, false, {}});
+         it != all.targets.end() && it->first.name == name && !it->first.is_untyped; ++it) {
+      targets.push_back(it->second);
     }
   }
   for (const auto& target : targets) {
@@ -232,8 +245,8 @@ bool is_registered(std::string_view name, std::string_view platform) {
   const auto platforms = parse_platform(platform);
   const std::shared_lock lock(all.mutex);
   return std::ranges::any_of(platforms, [&](const std::string& canonical) {
-    return all.targets.contains({canonical, false, std::string(name)}) ||
-           all.targets.contains({canonical, true, std::string(name)});
+    return all.targets.contains(KeyView{name, false, canonical}) ||
+           all.targets.contains(KeyView{name, true, canonical});
   });
 }
 

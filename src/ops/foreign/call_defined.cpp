@@ -12,6 +12,7 @@
 #include <farcall/primitives/primitives.h>
 #include <farcall/trace/interpreter.h>
 
+#include "ops/foreign/checks.h"
 #include "ops/foreign/definitions.h"
 
 namespace farcall {
@@ -20,8 +21,7 @@ namespace {
 std::vector<ShapeDtype> types_by_rule(const std::string& target, const TargetDefinition& d,
                                       std::span<const ShapeDtype> operands,
                                       const Attributes& attributes) {
-  return with_error_prefix(fmt::format("ffi_call(\"{}\")", target),
-                           [&] { return d.shape(operands, attributes); });
+  return with_error_prefix(call_text(target), [&] { return d.shape(operands, attributes); });
 }
 
 }  // namespace

@@ -3,12 +3,18 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include <farcall/core/shape_dtype.h>
 
 namespace farcall {
+
+// How messages name a foreign call: ffi_call("target"). Cheap: each traced call makes it.
+inline std::string call_text(std::string_view target) {
+  return std::string("ffi_call(\"").append(target).append("\")");
+}
 
 // Raises INVALID_ARGUMENT for an unknown method, listing the valid ones. `what` begins the message:
 // "ffi_call("f")".

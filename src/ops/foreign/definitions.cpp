@@ -44,7 +44,7 @@ void check_definition(const std::string& target, const TargetDefinition& d) {
   if (d.transpose && d.linear_in.empty()) {
     fail("a transpose needs linear_in, the operands in which the call is linear");
   }
-  if (d.vmap_method) check_vmap_method(fmt::format("ffi_call(\"{}\")", target), *d.vmap_method);
+  if (d.vmap_method) check_vmap_method(call_text(target), *d.vmap_method);
   if (d.vmap_method && d.batch) fail("give a batching rule or a vmap_method, not both");
 }
 
@@ -66,7 +66,7 @@ Attributes complete_attributes(const std::string& target_name, const Attributes&
     return like ? convert_attribute(value, AttributeType(*like), "its definition", name)
                 : value.typed();
   };
-  return with_error_prefix(fmt::format("ffi_call(\"{}\")", target_name), [&] {
+  return with_error_prefix(call_text(target_name), [&] {
     std::vector<Attributes::value_type> converted;
     for (const auto& [name, value] : all) converted.emplace_back(name, convert(name, value));
     return Attributes(std::move(converted));

@@ -89,18 +89,17 @@ void check_batched_operands(const FfiCallParams& p, std::span<const ShapeDtype> 
   }
 }
 
-std::string call_text(std::string_view target) { return fmt::format("ffi_call(\"{}\")", target); }
-
 std::vector<ShapeDtype> ffi_call_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   const auto& p = params_as<FfiCallParams>(params);
   if (p.custom_call_api_version < 0 || p.custom_call_api_version > 4) {
     fail_call(p.target_name, "custom_call_api_version must be 0 to 4, got {}",
               p.custom_call_api_version);
   }
-  check_no_keys(call_text(p.target_name), inputs, p.result_types);
+  const std::string call = call_text(p.target_name);
+  check_no_keys(call, inputs, p.result_types);
   check_layouts(p.target_name, "input_layouts", "operand", p.input_layouts, inputs);
   check_layouts(p.target_name, "output_layouts", "result", p.output_layouts, p.result_types);
-  check_aliases(call_text(p.target_name), p.input_output_aliases, inputs, p.result_types);
+  check_aliases(call, p.input_output_aliases, inputs, p.result_types);
   check_alias_layouts(p, inputs);
   check_batched_operands(p, inputs);
   return p.result_types;
