@@ -92,7 +92,8 @@ def device_put(
       x: a pytree.
       device: a Device, a Sharding, a Format, a PartitionSpec of the current mesh, None, or a tree
         prefix of ``x`` of these. An array put on an explicit device is committed: its programs run
-        there. With None the array is on the default device and is not committed.
+        there. With None an Array stays where it is, and other data is put on the default device
+        without being committed.
       src, donate, may_alias: accepted for compatibility with JAX; ignored.
 
     Raises:
@@ -110,6 +111,8 @@ def device_put(
 
 def _put(leaf: Any, device: Any) -> Array:
     array = _core.as_array(leaf)
+    if device is None:
+        return array if isinstance(leaf, Array) else _core.devices.on_default_device(array)
     if array.is_traced and isinstance(device, Device):
         return array  # as in JAX: only a Sharding says where a program runs
     return place(array, check_sharding(device, array.shape, "device_put"))

@@ -129,6 +129,9 @@ void bind_devices(nb::module_& package, nb::module_& module) {
   module.def("device_put", [](nb::handle array, const Device& device) {
     return wrap_object(device_put(to_array(array, "device_put: x"), device));
   });
+  module.def("on_default_device", [](nb::handle array) {
+    return wrap_object(on_default_device(to_array(array, "array")));
+  });
   module.def("device_of", [](nb::handle array) {
     const Array x = to_array(array, "array");
     return device_object(x.is_concrete() ? device_of(x) : default_device());

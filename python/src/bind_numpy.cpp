@@ -227,15 +227,15 @@ void bind_creation(nb::module_& module) {
       nb::kw_only(), nb::arg("device").none() = nb::none());
   module.def("array_from_numpy", [](nb::handle array, bool share) {
     if (!PyArray_Check(array.ptr())) throw TypeError("array_from_numpy: expected a numpy array");
-    return wrap_object(array_from_numpy(array.ptr(), {.keeps_64_bits = true, .may_share = share}));
+    return to_python(array_from_numpy(array.ptr(), {.keeps_64_bits = true, .may_share = share}));
   });
   // Converts anything except lists to an array, of `dtype` if given.
   module.def(
       "make_array",
       [](nb::handle object, nb::handle dtype, bool share) {
         constexpr const char* kWhat = "array: argument object";
-        return wrap_object(dtype.is_none() ? to_array(object, kWhat, {.may_share = share})
-                                           : to_array_of(to_dtype(dtype), object, kWhat, share));
+        return to_python(dtype.is_none() ? to_array(object, kWhat, {.may_share = share})
+                                         : to_array_of(to_dtype(dtype), object, kWhat, share));
       },
       nb::arg("object").none(), nb::arg("dtype").none(), nb::arg("share"));
   module.def(

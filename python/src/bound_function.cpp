@@ -154,7 +154,10 @@ std::vector<Array> Argument<std::vector<Array>>::from(nb::handle object, Argumen
   return to_arrays(object, place_of(place));
 }
 
-nb::object to_python(const Array& result) { return nb::steal(wrap_object(result).release()); }
+// Functions that read values, such as nonzero, make their results on the host.
+nb::object to_python(const Array& result) {
+  return nb::steal(wrap_object(on_default_device(result)).release());
+}
 
 nb::object to_python(const Array& result, nb::handle device) {
   nb::object made = to_python(result);
@@ -163,7 +166,7 @@ nb::object to_python(const Array& result, nb::handle device) {
 
 nb::object to_python(const std::vector<Array>& result) {
   nb::list list;
-  for (const Array& array : result) list.append(wrap_object(array));
+  for (const Array& array : result) list.append(to_python(array));
   return list;
 }
 

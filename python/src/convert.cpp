@@ -7,6 +7,7 @@
 #include <farcall/core/error.h>
 #include <farcall/ops/scalar.h>
 #include <farcall/trace/interpreter.h>
+#include <farcall/trace/placement.h>
 
 #include "array_object.h"
 #include "callbacks/buffer_object.h"
@@ -267,6 +268,18 @@ ShapeDtype to_shape_dtype(nb::handle object, std::string_view what) {
   } catch (const Error& error) {
     error.raise_with(fmt::format("{}: {}", what, error.message()));
     throw;  // not reached: raise_with does not return
+  }
+}
+
+Array on_default_device(Array array) {
+  if (default_device_number() == 0) return array;
+  const Device& device = default_device();
+  if (device.is_host() || !array.node().storage() || !is_evaluating()) return array;
+  try {
+    return placed_array(array.type(), to_device(device, array.type(), array.storage()), false);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnimplemented) throw;
+    return array;  // the device has no arrays of this dtype
   }
 }
 

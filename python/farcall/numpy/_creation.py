@@ -56,7 +56,8 @@ def array(
       copy: False shares memory with a numpy array if possible, as ``asarray`` does.
       order: K, C, A or None; all arrays are row-major, so F is refused.
       ndmin: the minimum number of dimensions; leading dimensions of size 1 are added.
-      device: where the array is put: a Device or a Sharding, as in ``device_put``.
+      device: where the array is put: a Device or a Sharding, as in ``device_put``; by default the
+        default device.
 
     Raises:
       TypeError: for values that are not numbers, lists of unequal lengths, and Python complex

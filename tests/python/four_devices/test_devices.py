@@ -53,6 +53,63 @@ def test_programs_run_where_their_arrays_are() -> None:
     assert fc.jit(lambda a: a, device=device)(X).device == device
 
 
+MAKERS: dict[str, Any] = {
+    "asarray": lambda m: m.numpy.asarray(X),
+    "array": lambda m: m.numpy.array([1.0, 2.0]),
+    "a copy of an array": lambda m: m.numpy.array(m.on_first),
+    "asarray of an array": lambda m: m.numpy.asarray(m.on_first),
+    "a scalar type": lambda m: m.numpy.float32(3),
+    "device_put": lambda m: m.root.device_put({"a": X})["a"],
+    "device_put of an array": lambda m: m.root.device_put(m.on_first),
+    "frombuffer": lambda m: m.numpy.frombuffer(b"abcd", np.uint8),
+    "arange": lambda m: m.numpy.arange(0, 1, 0.25),
+    "ones": lambda m: m.numpy.ones(3),
+    "unique": lambda m: m.numpy.unique(X),
+    "nonzero": lambda m: m.numpy.nonzero(X)[0],
+    "a sum": lambda m: m.numpy.add(X, 1),
+    "a traced constant": lambda m: m.root.jit(lambda: m.numpy.asarray(X))(),
+    "an unpickled array": lambda m: pickle.loads(pickle.dumps(m.on_first)),
+    "random bits": lambda m: m.root.random.bits(m.root.random.key(0), (3,)),
+}
+
+
+class Module:
+    """JAX, or farcall under the same names, and an array that its first device has."""
+
+    def __init__(self, root: Any) -> None:
+        self.root, self.numpy = root, root.numpy
+        self.on_first = root.numpy.ones(3)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_new_arrays_are_on_the_default_device(name: str) -> None:
+    places = []
+    for root in (fc, jax):
+        module = Module(root)
+        with root.default_device(root.devices()[2]):
+            made = MAKERS[name](module)
+        (device,) = made.devices()
+        places.append((device.id, made.committed))
+        if root is fc:
+            assert device.engine == ENGINE
+    assert places[0] == places[1]
+
+
+@on_native
+def test_an_array_on_the_default_device_is_moved_there_once() -> None:
+    device = fc.devices()[3]
+    before = device.memory_stats()["bytes_in_use"]
+    with fc.default_device(device):
+        x = fnp.asarray(np.zeros(1 << 20, np.uint8))
+        assert device.memory_stats()["bytes_in_use"] == before + (1 << 20)
+        f = fc.jit(lambda a: a[0])
+        f(x)
+        peak = device.memory_stats()["peak_bytes_in_use"]
+        for _ in range(3):
+            f(x)
+        assert device.memory_stats()["peak_bytes_in_use"] == peak
+
+
 def test_arrays_of_different_devices_do_not_meet() -> None:
     x, y = (fc.device_put(X, device) for device in fc.devices()[1:3])
     with pytest.raises(ValueError, match=r"operand 0 to \w+:1, operand 1 to \w+:2. Move one"):
