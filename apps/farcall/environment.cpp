@@ -1,5 +1,4 @@
 // farcall env: what a bug report needs to state.
-#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include <farcall/version.h>
 
 #include "farcall/commands.h"
+#include "tools/bench/limits.h"
 #include "tools/failure.h"
 #include "tools/json.h"
 #include "tools/operand.h"
@@ -58,11 +58,6 @@ std::string variables() {
   return found.empty() ? "none" : fmt::format("{}", fmt::join(found, ", "));
 }
 
-int num_processors() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 }  // namespace
 
 Environment environment() {
@@ -85,7 +80,7 @@ Environment environment() {
       {"python", python[0].empty() ? "none" : python[0]},
       {"system", fmt::format("{} {}, {}, glibc {}", system.sysname, system.release, system.machine,
                              gnu_get_libc_version())},
-      {"processors", std::to_string(num_processors())},
+      {"processors", std::to_string(tools::num_processors())},
       {"devices", "cpu"},
       {"pjrt", plugin.to_string()},
       {"headers", fs::exists(headers / "farcall/ffi.h") ? headers.string() : "none"},

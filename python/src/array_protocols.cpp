@@ -180,11 +180,7 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
     Array array = array_of(self);
     check_concrete(array, "DLPack tensor");
     if (request.wants_copy) {
-      Storage storage = Storage::allocate(array.type().nbytes());
-      if (array.type().nbytes() > 0) {
-        std::memcpy(storage.data(), array.data(), array.type().nbytes());
-      }
-      array = Array(array.type(), std::move(storage));
+      array = Array(array.type(), Storage::copy_of(array.data(), array.type().nbytes()));
     }
     array.storage().mark_exported();
     return make_dlpack_capsule(

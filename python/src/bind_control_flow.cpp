@@ -9,6 +9,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/ops/control_flow.h>
+#include <farcall/ops/loops.h>
 #include <farcall/ops/platform.h>
 #include <farcall/trace/interpreter.h>
 
@@ -22,10 +23,7 @@ namespace farcall::python {
 namespace {
 
 using Arrays = std::span<const Array>;
-
-lax::LeafName paths(std::string root, const TreeDef& tree) {
-  return [root = std::move(root), tree](size_t leaf) { return root + leaf_path(tree, leaf); };
-}
+using lax::detail::paths;
 
 // Flattens the carry that a body returned, after checking that its structure is `wanted`.
 std::vector<Array> returned_carry(std::string_view function, const TreeDef& wanted,

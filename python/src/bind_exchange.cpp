@@ -17,6 +17,7 @@
 #include <farcall/trace/derive.h>
 
 #include "attributes.h"
+#include "bind_program.h"
 #include "interpreter_lock.h"
 
 namespace farcall::python {
@@ -49,12 +50,6 @@ nb::object capsule_of(FARCALL_FFI_Handler* handler) {
   }
   throw Error(code, fmt::format("{}: {}", nb::type_name(error.type()).c_str(),
                                 nb::str(error.value()).c_str()));
-}
-
-nb::list type_list(std::span<const ShapeDtype> types) {
-  nb::list list;
-  for (const ShapeDtype& type : types) list.append(nb::cast(type));
-  return list;
 }
 
 // `record` returns the Program for the ShapeDtypeStructs of the operands, those of the results, and

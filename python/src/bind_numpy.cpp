@@ -193,16 +193,12 @@ void bind_shapes(nb::module_& module) {
       nb::arg("device").none() = nb::none());
 }
 
-DType dtype_or(nb::handle dtype, DType otherwise) {
-  return dtype.is_none() ? otherwise : to_dtype(dtype);
-}
-
 void bind_creation(nb::module_& module) {
   module.def(
       "zeros",
       [](nb::handle shape, nb::handle dtype, nb::handle device) {
         return to_python(
-            numpy::zeros(to_sizes(shape, "zeros: shape"), dtype_or(dtype, default_float())),
+            numpy::zeros(to_sizes(shape, "zeros: shape"), to_dtype_or(dtype, default_float())),
             device);
       },
       nb::arg("shape").none(), nb::arg("dtype").none() = nb::none(), nb::kw_only(),
@@ -211,7 +207,8 @@ void bind_creation(nb::module_& module) {
       "ones",
       [](nb::handle shape, nb::handle dtype, nb::handle device) {
         return to_python(
-            numpy::ones(to_sizes(shape, "ones: shape"), dtype_or(dtype, default_float())), device);
+            numpy::ones(to_sizes(shape, "ones: shape"), to_dtype_or(dtype, default_float())),
+            device);
       },
       nb::arg("shape").none(), nb::arg("dtype").none() = nb::none(), nb::kw_only(),
       nb::arg("device").none() = nb::none());

@@ -24,12 +24,6 @@
 namespace farcall::python {
 namespace {
 
-nb::list type_list(std::span<const ShapeDtype> types) {
-  nb::list list;
-  for (const ShapeDtype& type : types) list.append(nb::cast(type));
-  return list;
-}
-
 // Runs a program without transforming it first, for programs that came from text.
 nb::list run_program(const Program& self, nb::args args) {
   std::vector<Array> inputs;

@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <span>
+
 #include <farcall/program/program.h>
 
 namespace farcall::python {
@@ -15,6 +17,12 @@ inline nb::dict cost_dict(const Cost& cost) {
   dict["flops"] = static_cast<double>(cost.flops);
   dict["bytes accessed"] = static_cast<double>(cost.bytes);
   return dict;
+}
+
+inline nb::list type_list(std::span<const ShapeDtype> types) {
+  nb::list list;
+  for (const ShapeDtype& type : types) list.append(nb::cast(type));
+  return list;
 }
 
 // (file, line, function), or None.

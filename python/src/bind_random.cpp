@@ -37,10 +37,6 @@ OptionalShape to_optional_shape(const char* function, nb::handle shape) {
   return to_shape(function, shape);
 }
 
-// None stands for `otherwise`.
-DType to_dtype_or(nb::handle dtype, DType otherwise) {
-  return dtype.is_none() ? otherwise : to_dtype(dtype);
-}
 DType to_float(nb::handle dtype) { return to_dtype_or(dtype, default_float()); }
 DType to_integer(nb::handle dtype) { return to_dtype_or(dtype, default_int()); }
 DType to_unsigned(nb::handle dtype) { return to_dtype_or(dtype, default_uint()); }

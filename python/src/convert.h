@@ -68,6 +68,10 @@ DType to_declared_dtype(nb::handle object);
 // stand for the default dtypes, as in JAX, not for 64-bit dtypes, as in numpy.
 DType to_dtype(nb::handle object);
 std::optional<DType> try_to_dtype(nb::handle object);
+// The same; None stands for `otherwise`.
+inline DType to_dtype_or(nb::handle object, DType otherwise) {
+  return object.is_none() ? otherwise : to_dtype(object);
+}
 // A new reference to the numpy.dtype. Raises TypeError for dtypes that numpy lacks.
 nb::object numpy_dtype(DType dtype);
 // The dtype attribute of arrays: the numpy.dtype, or the dtype of random keys.

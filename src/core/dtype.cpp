@@ -102,10 +102,18 @@ bool is_integer(DType dtype) {
 }
 bool is_floating(DType dtype) { return dtype_info(dtype).kind == K::kFloat; }
 bool is_complex(DType dtype) { return dtype_info(dtype).kind == K::kComplex; }
-bool is_number(DType dtype) { return is_integer(dtype) || is_floating(dtype) || is_complex(dtype); }
+bool is_inexact(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
+bool is_number(DType dtype) { return is_integer(dtype) || is_inexact(dtype); }
 bool is_ordered(DType dtype) {
   return dtype == DType::kBool || is_integer(dtype) || is_floating(dtype);
 }
 bool is_key(DType dtype) { return dtype_info(dtype).kind == K::kKey; }
+
+DType real_dtype(DType dtype) {
+  return dtype == D::kComplex64 ? D::kFloat32 : dtype == D::kComplex128 ? D::kFloat64 : dtype;
+}
+DType complex_dtype(DType dtype) {
+  return dtype == D::kFloat32 ? D::kComplex64 : dtype == D::kFloat64 ? D::kComplex128 : dtype;
+}
 
 }  // namespace farcall

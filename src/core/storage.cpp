@@ -1,6 +1,7 @@
 #include <farcall/core/storage.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -42,6 +43,12 @@ Storage Storage::allocate(size_t nbytes) {
   block->nbytes = nbytes;
   block->allocation = allocation;
   return Storage(block);
+}
+
+Storage Storage::copy_of(const void* data, size_t nbytes) {
+  Storage copy = allocate(nbytes);
+  if (nbytes > 0) std::memcpy(copy.data(), data, nbytes);
+  return copy;
 }
 
 Storage Storage::adopt(void* data, size_t nbytes, void (*release)(void*), void* context) {

@@ -59,9 +59,7 @@ Attribute Attribute::scalar(DType dtype, std::span<const std::byte> bytes) {
 
 Attribute Attribute::array(DType dtype, size_t count, std::span<const std::byte> bytes) {
   check_element_bytes(dtype, count, bytes.size());
-  Storage storage = Storage::allocate(bytes.size());
-  if (!bytes.empty()) std::memcpy(storage.data(), bytes.data(), bytes.size());
-  return Attribute(Value(Array{dtype, false, count, std::move(storage)}));
+  return Attribute(Value(Array{dtype, false, count, Storage::copy_of(bytes.data(), bytes.size())}));
 }
 
 bool Attribute::is_plain() const {

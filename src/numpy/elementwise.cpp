@@ -16,7 +16,6 @@
 #include <farcall/ops/promotion.h>
 
 #include "core/internal/visit_dtype.h"
-#include "numpy/kinds.h"
 #include "ops/internal/numpy.h"
 
 namespace farcall::numpy {
@@ -31,12 +30,6 @@ std::pair<Array, Array> of_one_type(const std::pair<Array, Array>& operands) {
 }
 std::pair<Array, Array> strong_floats(const Array& x, const Array& y, std::string_view function) {
   return of_one_type(promote_inexact(x, y, function));
-}
-
-void refuse_complex(const Array& x, std::string_view function) {
-  if (!is_complex(x.dtype())) return;
-  invalid_argument(fmt::format("{}: is not defined for complex numbers, got {}", function,
-                               dtype_name(x.dtype())));
 }
 
 // The greatest finite number of a float dtype. The bit patterns of narrow floats are ordered, so it
@@ -81,7 +74,7 @@ Array same_nan(const Array& a, const Array& b) { return logical_and(isnan(a), is
 // ---- rounding ----
 
 Array round(const Array& x, int64_t decimals) {
-  if (!is_inexact(x)) {
+  if (!is_inexact(x.dtype())) {
     if (decimals >= 0) return x;
     throw Error(ErrorCode::kUnimplemented,
                 fmt::format("round: decimals must not be negative for integers, got {}", decimals));
@@ -102,7 +95,7 @@ Array round(const Array& x, int64_t decimals) {
 }
 
 Array trunc(const Array& x) {
-  if (!is_inexact(x)) return x;
+  if (!is_inexact(x.dtype())) return x;
   return where(less(x, 0), ceil(x), floor(x));
 }
 
@@ -119,7 +112,7 @@ Parts modf(const Array& x_in) {
 Array fmod(const Array& x, const Array& y) {
   const auto [a, b] = promote(x, y, "fmod");
   auto [dividend, divisor] = of_one_type({counted(a), counted(b)});
-  if (!is_inexact(divisor)) divisor = where(equal(divisor, 0), 1, divisor);
+  if (!is_inexact(divisor.dtype())) divisor = where(equal(divisor, 0), 1, divisor);
   return lax::rem(dividend, divisor);
 }
 
@@ -304,7 +297,7 @@ Array array_equiv(const Array& a, const Array& b) {
 // ---- selection ----
 
 Array nan_to_num(const Array& x, const NanReplacements& by) {
-  if (!is_inexact(x)) return x;
+  if (!is_inexact(x.dtype())) return x;
   if (is_complex(x.dtype())) {
     const Array parts[] = {nan_to_num(real(x), by), nan_to_num(imag(x), by)};
     return lax::complex(parts[0], parts[1]);

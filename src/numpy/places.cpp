@@ -154,7 +154,7 @@ Distinct unique(const Array& x, int64_t size, const std::optional<Array>& fill_v
   const Array before = take(ordered, {Slice{.stop = -1}}),
               after = take(ordered, {Slice{.start = 1}});
   Array differs = not_equal(after, before);
-  if (equal_nan && (is_floating(x.dtype()) || is_complex(x.dtype()))) {
+  if (equal_nan && is_inexact(x.dtype())) {
     differs = logical_and(differs, logical_not(logical_and(isnan(after), isnan(before))));
   }
   const Array is_first = concatenate({ones({1}, DType::kBool), differs});

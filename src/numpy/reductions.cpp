@@ -9,7 +9,6 @@
 #include <farcall/core/error.h>
 #include <farcall/ops/lax.h>
 
-#include "numpy/kinds.h"
 #include "ops/internal/numpy.h"
 
 namespace farcall::numpy {
@@ -66,7 +65,7 @@ Array extreme(const Extreme& which, const Array& x, const Axes& axes,
 
 // x with NaNs replaced by `value`.
 Array without_nans(const Array& x, double value) {
-  return is_inexact(x) ? where(isnan(x), astype(value, x.dtype()), x) : x;
+  return is_inexact(x.dtype()) ? where(isnan(x), astype(value, x.dtype()), x) : x;
 }
 
 Array nan_extreme(const Extreme& which, double worst, const Array& x, const Axes& axes,
@@ -85,7 +84,7 @@ Array numbers_of(const Array& x, const std::optional<Array>& counted) {
 
 using Spread = Array (*)(const Array&, const Axes&, const VarOptions&);
 Array nan_spread(Spread spread, const Array& x, const Axes& axes, VarOptions options) {
-  if (!is_inexact(x)) return spread(x, axes, options);
+  if (!is_inexact(x.dtype())) return spread(x, axes, options);
   options.where = numbers_of(x, options.where);
   const Array result = spread(x, axes, options);
   const Array enough = greater(sum(*options.where, axes, options.keepdims), options.ddof);
@@ -145,7 +144,7 @@ Array nanmin(const Array& x, const Axes& axes, const ExtremeOptions& options) {
 }
 Array nanmean(const Array& x, const Axes& axes, const MeanOptions& options) {
   MeanOptions counted = options;
-  if (is_inexact(x)) counted.where = numbers_of(x, options.where);
+  if (is_inexact(x.dtype())) counted.where = numbers_of(x, options.where);
   return mean(x, axes, counted);
 }
 Array nanvar(const Array& x, const Axes& axes, const VarOptions& options) {

@@ -12,7 +12,6 @@
 #include <farcall/ops/numpy.h>
 
 #include "ops/internal/rules.h"
-#include "ops/internal/type_rules.h"
 
 namespace farcall::numpy {
 namespace {

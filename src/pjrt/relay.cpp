@@ -118,8 +118,7 @@ Run::Run(const ExecutionOptions& options, std::string_view platform, std::span<c
 RunSlot::RunSlot(std::span<const PjrtDevice* const> devices) {
   static_assert(sizeof(RunSlot*) == sizeof(uint64_t));
   const RunSlot* const address = this;
-  Storage storage = Storage::allocate(sizeof(address));
-  std::memcpy(storage.data(), &address, sizeof(address));
+  const Storage storage = Storage::copy_of(&address, sizeof(address));
   for (const PjrtDevice* device : devices) {
     arguments_.push_back(buffer_from_host(*device, ShapeDtype(DType::kUInt64, {}), storage));
   }

@@ -64,12 +64,6 @@ Storage borrowed(const void* data, size_t nbytes) {
   return Storage::adopt(const_cast<void*>(data), nbytes, nullptr, nullptr);
 }
 
-Storage copied(const void* data, size_t nbytes) {
-  Storage copy = Storage::allocate(nbytes);
-  if (nbytes > 0) std::memcpy(copy.data(), data, nbytes);
-  return copy;
-}
-
 // Whether a program can write this result where the caller wants it.
 bool is_writable_in_place(const Executable& executable, std::span<const void* const> inputs,
                           const Bytes& result) {
@@ -122,8 +116,8 @@ void run_on_memory(const Executable& executable, std::span<const void* const> in
   held.reserve(inputs.size());  // addresses must stay valid
   for (size_t i = 0; i < inputs.size(); ++i) {
     const size_t nbytes = input_types[i].nbytes();
-    pointers.push_back(
-        &held.emplace_back(is_shared ? borrowed(inputs[i], nbytes) : copied(inputs[i], nbytes)));
+    pointers.push_back(&held.emplace_back(is_shared ? borrowed(inputs[i], nbytes)
+                                                    : Storage::copy_of(inputs[i], nbytes)));
   }
   for (size_t i = 0; is_shared && i < results.size(); ++i) {
     const Bytes result{results[i], output_types[i].nbytes()};

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstring>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -135,10 +134,7 @@ class Parser {
           fmt::format("{} bytes at {} do not lie in the {} stored bytes", nbytes, offset, size));
     }
     Storage& storage = parts_->constants[{static_cast<size_t>(offset), type.nbytes()}];
-    if (!storage) {
-      storage = Storage::allocate(type.nbytes());
-      if (nbytes > 0) std::memcpy(storage.data(), parts_->data.data() + offset, type.nbytes());
-    }
+    if (!storage) storage = Storage::copy_of(parts_->data.data() + offset, type.nbytes());
     return storage;
   }
 

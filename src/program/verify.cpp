@@ -9,6 +9,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/core/interrupt.h>
+#include <farcall/core/sizes.h>
 
 namespace farcall {
 namespace {
@@ -119,6 +120,12 @@ class Verifier {
 void verify(const Program& program) {
   std::set<const Program*> seen;
   Verifier(program, {}, seen).run();
+}
+
+void check_num_consts(int64_t num_consts, size_t num_operands) {
+  if (parts_fit({num_consts}, num_operands)) return;
+  invalid_argument(fmt::format("num_consts must lie in [0, {}], the number of operands; got {}",
+                               num_operands, num_consts));
 }
 
 void check_operands(const Program& program, std::span<const ShapeDtype> operands) {

@@ -32,7 +32,7 @@ Array normal(const Array& key, ListOf<int64_t> shape, DType dtype) {
     invalid_argument(
         fmt::format("normal: dtype must be a float or complex, got {}", dtype_name(dtype)));
   }
-  const DType part = dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64;
+  const DType part = real_dtype(dtype);
   const Array sqrt2 = scalar_of(part, std::numbers::sqrt2);
   const Array real = real_samples(subkey(typed, 0), size, part);
   const Array imag = real_samples(subkey(typed, 1), size, part);

@@ -53,8 +53,7 @@ std::string element_text(DType dtype, const std::byte* element) {
     case DTypeKind::kFloat:
       return float_text(dtype, element);
     case DTypeKind::kComplex: {
-      const bool is_single = dtype == DType::kComplex64;
-      const DType part = is_single ? DType::kFloat32 : DType::kFloat64;
+      const DType part = real_dtype(dtype);
       return fmt::format("({}, {})", float_text(part, element),
                          float_text(part, element + byte_width(part)));
     }
@@ -104,10 +103,7 @@ std::vector<ShapeDtype> types_of(std::span<const Value> values) {
   return types;
 }
 
-ShapeDtype part_of(ShapeDtype complex) {
-  const bool is_single = complex.dtype() == DType::kComplex64;
-  return complex.with_dtype(is_single ? DType::kFloat32 : DType::kFloat64);
-}
+ShapeDtype part_of(ShapeDtype complex) { return complex.with_dtype(real_dtype(complex.dtype())); }
 
 std::string type_text(ShapeDtype type) {
   std::string text = "tensor<";
@@ -123,6 +119,21 @@ std::string array_text(std::span<const int64_t> values) {
 
 std::string list_text(std::span<const int64_t> values) {
   return fmt::format("[{}]", fmt::join(values, ", "));
+}
+
+std::string slice_text(std::span<const int64_t> starts, std::span<const int64_t> limits,
+                       std::span<const int64_t> strides) {
+  return fmt::format("start_indices = {}, limit_indices = {}, strides = {}", array_text(starts),
+                     array_text(limits), array_text(strides));
+}
+
+std::string windows_text(const ReduceWindowParams& windows) {
+  return fmt::format(
+      "window_dimensions = {}, window_strides = {}, base_dilations = {}, window_dilations = {}, "
+      "padding = {}",
+      array_text(windows.window_dimensions), array_text(windows.window_strides),
+      array_text(windows.base_dilation), array_text(windows.window_dilation),
+      pairs_text(windows.padding));
 }
 
 std::string pairs_text(std::span<const std::pair<int64_t, int64_t>> pairs) {

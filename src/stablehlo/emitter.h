@@ -12,6 +12,7 @@
 
 #include <farcall/core/shape_dtype.h>
 #include <farcall/primitives/indexing.h>
+#include <farcall/primitives/reduce_window.h>
 
 #include "stablehlo/internal/lower.h"
 
@@ -35,6 +36,10 @@ std::string sharding_text(ShapeDtype type, const PartitionSpec& spec);
 std::string array_text(std::span<const int64_t> values);
 std::string list_text(std::span<const int64_t> values);
 std::string pairs_text(std::span<const std::pair<int64_t, int64_t>> pairs);
+// The attributes of slice and of reduce_window.
+std::string slice_text(std::span<const int64_t> starts, std::span<const int64_t> limits,
+                       std::span<const int64_t> strides);
+std::string windows_text(const ReduceWindowParams& windows);
 // A custom call's (operand, result) pairs that share memory.
 std::string aliases_text(std::span<const std::pair<int64_t, int64_t>> aliases, size_t num_results);
 

@@ -52,19 +52,19 @@ Rule reduce_by(std::string_view operation) {
 // reversed.
 Values over_windows(Emitter& e, const Call& call, const Value& start, const std::string& body) {
   const auto& p = call.params<CumulativeParams>();
-  std::vector<int64_t> ones(call.result().rank(), 1), window = ones;
-  std::vector<std::pair<int64_t, int64_t>> padding(ones.size());
+  const std::vector<int64_t> ones(call.result().rank(), 1);
+  ReduceWindowParams windows{.base_dilation = ones,
+                             .padding = Padding(ones.size()),
+                             .window_dilation = ones,
+                             .window_dimensions = ones,
+                             .window_strides = ones};
   const auto axis = static_cast<size_t>(p.axis);
   const int64_t size = call.result().shape()[axis];
   if (size == 0) return {call.inputs[0]};
-  window[axis] = size;
-  (p.reverse ? padding[axis].second : padding[axis].first) = size - 1;
-  const std::string one = array_text(ones);
+  windows.window_dimensions[axis] = size;
+  (p.reverse ? windows.padding[axis].second : windows.padding[axis].first) = size - 1;
   return e.op("stablehlo.reduce_window", Values{call.inputs[0], start}, call.results,
-              fmt::format("window_dimensions = {}, window_strides = {}, base_dilations = {}, "
-                          "window_dilations = {}, padding = {}",
-                          array_text(window), one, one, one, pairs_text(padding)),
-              std::span(&body, 1));
+              windows_text(windows), std::span(&body, 1));
 }
 
 Rule cumulate_by(std::string_view operation) {

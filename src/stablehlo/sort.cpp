@@ -93,10 +93,8 @@ Values top_k(Emitter& e, const Call& call) {
   const std::vector<int64_t> zeros(x.type.rank(), 0), ones(x.type.rank(), 1);
   Values results;
   for (size_t i = 0; i < sorted.size(); ++i) {
-    results.push_back(
-        e.op("stablehlo.slice", {sorted[i]}, call.results[i],
-             fmt::format("start_indices = {}, limit_indices = {}, strides = {}", array_text(zeros),
-                         array_text(call.results[i].shape()), array_text(ones))));
+    results.push_back(e.op("stablehlo.slice", {sorted[i]}, call.results[i],
+                           slice_text(zeros, call.results[i].shape(), ones)));
   }
   return results;
 }

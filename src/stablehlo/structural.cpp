@@ -24,9 +24,7 @@ Values transpose(Emitter& e, const Call& call) {
 Values slice(Emitter& e, const Call& call) {
   const auto& p = call.params<SliceParams>();
   return {e.op("stablehlo.slice", call.inputs, call.result(),
-               fmt::format("start_indices = {}, limit_indices = {}, strides = {}",
-                           array_text(p.start_indices), array_text(p.limit_indices),
-                           array_text(p.strides)))};
+               slice_text(p.start_indices, p.limit_indices, p.strides))};
 }
 
 Values concatenate(Emitter& e, const Call& call) {

@@ -4,22 +4,21 @@
 
 #include <fmt/format.h>
 
-#include <farcall/primitives/reduce_window.h>
-
 #include "stablehlo/rules.h"
 
 namespace farcall::stablehlo {
 namespace {
 
-// The operand with its dilation and padding made by an operation of its own.
-Value padded(Emitter& e, const Call& call, const ReduceWindowParams& p, const Value& first) {
+// The operand, dilated and padded by an operation of its own.
+Value padded_operand(Emitter& e, const Call& call, const ReduceWindowParams& p,
+                     const Value& first) {
   std::vector<PaddingDimension> config;
   std::vector<int64_t> sizes;
   for (size_t i = 0; i < p.padding.size(); ++i) {
     const auto [low, high] = p.padding[i];
-    const int64_t size = call.inputs[0].type.shape()[i], dilation = p.base_dilation[i];
+    const int64_t dilation = p.base_dilation[i];
     config.push_back({.low = low, .high = high, .interior = dilation - 1});
-    sizes.push_back(low + high + (size == 0 ? 0 : (size - 1) * dilation + 1));
+    sizes.push_back(padded(dilated(call.inputs[0].type.shape()[i], dilation), {low, high}));
   }
   return e.pad(call.inputs[0], first, config, ShapeDtype(call.dtype(), sizes));
 }
@@ -36,17 +35,12 @@ Rule reduce_windows_by(std::string_view operation, int start) {
     // XLA ends the process for windows of one element with negative padding.
     if (std::ranges::any_of(p.padding,
                             [](auto pair) { return pair.first < 0 || pair.second < 0; })) {
-      operand = padded(e, call, p, first);
+      operand = padded_operand(e, call, p, first);
       std::ranges::fill(p.padding, std::pair<int64_t, int64_t>());
       std::ranges::fill(p.base_dilation, 1);
     }
     const std::string body = reducer(e, call.dtype(), operation);
-    return e.op("stablehlo.reduce_window", Values{operand, first}, call.results,
-                fmt::format("window_dimensions = {}, window_strides = {}, base_dilations = {}, "
-                            "window_dilations = {}, padding = {}",
-                            array_text(p.window_dimensions), array_text(p.window_strides),
-                            array_text(p.base_dilation), array_text(p.window_dilation),
-                            pairs_text(p.padding)),
+    return e.op("stablehlo.reduce_window", Values{operand, first}, call.results, windows_text(p),
                 std::span(&body, 1));
   };
 }

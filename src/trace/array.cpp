@@ -59,9 +59,7 @@ Array Array::copy_of(const void* values, size_t count, ShapeDtype type) {
     invalid_argument(fmt::format("Array: got {} values for shape {}, which has {}", count,
                                  shape_to_string(type.shape()), type.size()));
   }
-  Storage storage = Storage::allocate(type.nbytes());
-  if (type.nbytes() > 0) std::memcpy(storage.data(), values, type.nbytes());
-  return Array(type, std::move(storage));
+  return Array(type, Storage::copy_of(values, type.nbytes()));
 }
 
 Array Array::weak(ScalarNode::Number number) {

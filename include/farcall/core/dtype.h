@@ -1,11 +1,13 @@
 // Element types: one enumeration, and one table of their names and codes.
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include <farcall/core/export.h>
 
@@ -88,8 +90,42 @@ FARCALL_API std::optional<DType> parse_dtype(std::string_view name);
 FARCALL_API bool is_integer(DType dtype);  // signed or unsigned, not bool
 FARCALL_API bool is_floating(DType dtype);
 FARCALL_API bool is_complex(DType dtype);
+FARCALL_API bool is_inexact(DType dtype);  // floating or complex
 FARCALL_API bool is_number(DType dtype);   // integer, floating or complex
 FARCALL_API bool is_ordered(DType dtype);  // bool, integer or floating
 FARCALL_API bool is_key(DType dtype);      // random keys
+
+// The dtype of the parts of a complex dtype, and the complex dtype with such parts; other dtypes
+// are returned unchanged.
+FARCALL_API DType real_dtype(DType dtype);
+FARCALL_API DType complex_dtype(DType dtype);
+
+namespace detail {
+
+// The dtype of a C++ scalar type; kInvalid if it has none.
+template <class T>
+constexpr DType scalar_dtype() {
+  if constexpr (std::is_same_v<T, bool>) {
+    return DType::kBool;
+  } else if constexpr (std::is_same_v<T, float>) {
+    return DType::kFloat32;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return DType::kFloat64;
+  } else if constexpr (std::is_same_v<T, std::complex<float>>) {
+    return DType::kComplex64;
+  } else if constexpr (std::is_same_v<T, std::complex<double>>) {
+    return DType::kComplex128;
+  } else if constexpr (std::is_integral_v<T>) {
+    constexpr bool kIsSigned = std::is_signed_v<T>;
+    return sizeof(T) == 1   ? (kIsSigned ? DType::kInt8 : DType::kUInt8)
+           : sizeof(T) == 2 ? (kIsSigned ? DType::kInt16 : DType::kUInt16)
+           : sizeof(T) == 4 ? (kIsSigned ? DType::kInt32 : DType::kUInt32)
+                            : (kIsSigned ? DType::kInt64 : DType::kUInt64);
+  } else {
+    return DType::kInvalid;
+  }
+}
+
+}  // namespace detail
 
 }  // namespace farcall

@@ -27,6 +27,8 @@ class FARCALL_API Storage {
   Storage() = default;
   // `nbytes` uninitialised bytes, aligned to kAlignment. Raises RESOURCE_EXHAUSTED.
   static Storage allocate(size_t nbytes);
+  // The same, with a copy of the bytes at `data`.
+  static Storage copy_of(const void* data, size_t nbytes);
   // Foreign memory. `release(context)` is called when the last reference is dropped, on the thread
   // that drops it; null for memory that outlives every use. `data` need not be aligned.
   static Storage adopt(void* data, size_t nbytes, void (*release)(void*), void* context);
@@ -50,6 +52,8 @@ class FARCALL_API Storage {
     return block_ == other.block_ || (data() && data() == other.data());
   }
   size_t nbytes() const { return block_ ? block_->nbytes : 0; }
+  // A copy of host memory.
+  Storage copy() const { return copy_of(data(), nbytes()); }
   explicit operator bool() const { return block_ != nullptr; }
   // No other reference exists, so the bytes may be overwritten.
   bool is_unique() const {

@@ -62,30 +62,14 @@ class FARCALL_API Attributes {
 
 namespace detail {
 
+// Character types are text, not numbers.
 template <typename T>
-constexpr DType attribute_dtype() {
-  if constexpr (std::same_as<T, bool>) return DType::kBool;
-  if constexpr (std::same_as<T, float>) return DType::kFloat32;
-  if constexpr (std::same_as<T, double>) return DType::kFloat64;
-  if constexpr (std::same_as<T, std::complex<float>>) return DType::kComplex64;
-  if constexpr (std::same_as<T, std::complex<double>>) return DType::kComplex128;
-  // Character types are text, not numbers.
-  if constexpr (std::same_as<T, char> || std::same_as<T, wchar_t> || std::same_as<T, char8_t> ||
-                std::same_as<T, char16_t> || std::same_as<T, char32_t>) {
-    return DType::kInvalid;
-  } else if constexpr (std::integral<T> && !std::same_as<T, bool>) {
-    constexpr DType kSigned[] = {DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64};
-    constexpr DType kUnsigned[] = {DType::kUInt8, DType::kUInt16, DType::kUInt32, DType::kUInt64};
-    constexpr size_t kLog2 = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
-    return std::signed_integral<T> ? kSigned[kLog2] : kUnsigned[kLog2];
-  }
-  return DType::kInvalid;
-}
-
+inline constexpr bool kIsCharacter =
+    std::same_as<T, char> || std::same_as<T, wchar_t> || std::same_as<T, char8_t> ||
+    std::same_as<T, char16_t> || std::same_as<T, char32_t>;
+// As int, because == of dtypes would look for conversions to Attribute.
 template <typename T>
-inline constexpr bool kIsAttributeNumber = static_cast<int>(attribute_dtype<T>()) != 0;
-template <typename T>
-concept AttributeNumber = kIsAttributeNumber<T>;
+concept AttributeNumber = !kIsCharacter<T> && static_cast<int>(scalar_dtype<T>()) != 0;
 
 }  // namespace detail
 
@@ -99,10 +83,10 @@ class FARCALL_API Attribute {
 
   template <detail::AttributeNumber T>
   Attribute(T value)  // NOLINT: a number is an attribute
-      : Attribute(scalar(detail::attribute_dtype<T>(), std::as_bytes(std::span(&value, 1)))) {}
+      : Attribute(scalar(detail::scalar_dtype<T>(), std::as_bytes(std::span(&value, 1)))) {}
   template <detail::AttributeNumber T>
   Attribute(std::span<const T> values)  // NOLINT
-      : Attribute(array(detail::attribute_dtype<T>(), values.size(), std::as_bytes(values))) {}
+      : Attribute(array(detail::scalar_dtype<T>(), values.size(), std::as_bytes(values))) {}
   template <detail::AttributeNumber T>
   requires(!std::same_as<T, bool>) Attribute(const std::vector<T>& values)  // NOLINT
       : Attribute(std::span<const T>(values)) {}
@@ -137,7 +121,7 @@ class FARCALL_API Attribute {
   template <detail::AttributeNumber T>
   T as() const {
     T value;
-    copy_scalar(detail::attribute_dtype<T>(), &value);
+    copy_scalar(detail::scalar_dtype<T>(), &value);
     return value;
   }
 

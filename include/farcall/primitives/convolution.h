@@ -1,7 +1,10 @@
 // Parameters of conv_general_dilated.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -44,6 +47,15 @@ struct ConvParams {
 // The size of a dilated dimension.
 constexpr int64_t dilated(int64_t size, int64_t dilation) {
   return size == 0 ? 0 : checked_sum(checked_product(size - 1, dilation), 1);
+}
+// The sizes of dilated dimensions. Omitted dilations are 1.
+inline std::vector<int64_t> dilated_sizes(std::span<const int64_t> sizes,
+                                          std::span<const int64_t> dilation) {
+  std::vector<int64_t> result(sizes.begin(), sizes.end());
+  for (size_t i = 0; i < std::min(sizes.size(), dilation.size()); ++i) {
+    result[i] = dilated(sizes[i], dilation[i]);
+  }
+  return result;
 }
 // The size of a padded dimension. Raises if the size, or the offset of an element, exceeds 64 bits.
 constexpr int64_t padded(int64_t size, std::pair<int64_t, int64_t> padding) {

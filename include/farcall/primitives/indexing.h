@@ -108,6 +108,16 @@ struct ScatterDimensionNumbers {
   friend bool operator==(const ScatterDimensionNumbers&, const ScatterDimensionNumbers&) = default;
 };
 
+// Scatter's dimension numbers as those of the gather that reads the same windows, and the reverse.
+inline GatherDimensionNumbers as_gather(const ScatterDimensionNumbers& n) {
+  return {n.update_window_dims, n.inserted_window_dims, n.scatter_dims_to_operand_dims,
+          n.operand_batching_dims, n.scatter_indices_batching_dims};
+}
+inline ScatterDimensionNumbers as_scatter(const GatherDimensionNumbers& n) {
+  return {n.offset_dims, n.collapsed_slice_dims, n.start_index_map, n.operand_batching_dims,
+          n.start_indices_batching_dims};
+}
+
 // scatter, scatter_add, scatter_mul, scatter_min, scatter_max: the operands are an array, integer
 // indices and updates. The result is the array with each window of the updates written to, or
 // combined with, its place, in row-major order of the indices.

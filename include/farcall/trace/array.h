@@ -92,29 +92,9 @@ class FARCALL_API ScalarNode final : public ConcreteNode {
 // The C++ scalar types that have a dtype.
 template <class T>
 constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, bool>)
-    return DType::kBool;
-  else if constexpr (std::is_same_v<T, float>)
-    return DType::kFloat32;
-  else if constexpr (std::is_same_v<T, double>)
-    return DType::kFloat64;
-  else if constexpr (std::is_same_v<T, std::complex<float>>)
-    return DType::kComplex64;
-  else if constexpr (std::is_same_v<T, std::complex<double>>)
-    return DType::kComplex128;
-  else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
-    return sizeof(T) == 1   ? DType::kInt8
-           : sizeof(T) == 2 ? DType::kInt16
-           : sizeof(T) == 4 ? DType::kInt32
-                            : DType::kInt64;
-  } else if constexpr (std::is_integral_v<T>) {
-    return sizeof(T) == 1   ? DType::kUInt8
-           : sizeof(T) == 2 ? DType::kUInt16
-           : sizeof(T) == 4 ? DType::kUInt32
-                            : DType::kUInt64;
-  } else {
-    static_assert(sizeof(T) == 0, "farcall: this C++ type has no dtype");
-  }
+  constexpr DType kDType = detail::scalar_dtype<T>();
+  static_assert(kDType != DType::kInvalid, "farcall: this C++ type has no dtype");
+  return kDType;
 }
 
 // A counted reference to a node; copies share the node. Using a default-constructed or moved-from

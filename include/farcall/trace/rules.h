@@ -37,6 +37,8 @@ struct JvpResults {
   std::vector<Array> tangents;
 };
 using JvpRule = JvpResults (*)(const JvpCall& call);
+// The rule of an operation that is linear in its only operand: applies it to the tangent.
+FARCALL_API JvpResults linear_jvp(const JvpCall& call);
 
 // ---- transposition ----
 
@@ -164,8 +166,6 @@ FARCALL_API const BasicOperations& basic_operations();
 
 // Whether arrays of this type have tangents and cotangents: floats and complex numbers do, and
 // their tangents have the same type.
-inline bool has_tangent(ShapeDtype type) {
-  return is_floating(type.dtype()) || is_complex(type.dtype());
-}
+inline bool has_tangent(ShapeDtype type) { return is_inexact(type.dtype()); }
 
 }  // namespace farcall

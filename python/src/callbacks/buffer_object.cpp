@@ -2,7 +2,6 @@
 
 #include "numpy_api.h"
 
-#include <cstring>
 #include <iterator>
 #include <new>
 #include <utility>
@@ -270,8 +269,7 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
           request.is_versioned);
     }
     open_on_host(self);
-    Storage copy = Storage::allocate(buffer.nbytes());
-    if (buffer.nbytes() > 0) std::memcpy(copy.data(), buffer.data(), buffer.nbytes());
+    Storage copy = Storage::copy_of(buffer.data(), buffer.nbytes());
     void* const data = copy.data();
     return make_dlpack_capsule(
         {buffer.type(), data, false, true, std::make_shared<const Storage>(std::move(copy))},

@@ -185,9 +185,7 @@ class BufferArguments {
     for (size_t i = width; i < result.nbytes(); ++i) bytes[i] = bytes[i - width];
   }
 
-  static bool has_nan(DType dtype) {
-    return (is_floating(dtype) || is_complex(dtype)) && dtype != DType::kFloat4E2M1FN;
-  }
+  static bool has_nan(DType dtype) { return is_inexact(dtype) && dtype != DType::kFloat4E2M1FN; }
 
   void push(const Buffer& buffer, bool is_writeable, const PythonFunction& f) {
     objects_.push(make_buffer(buffer, is_writeable, f.python_name));

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -41,12 +40,6 @@ class RemoteDevice final : public Device {
   }
 };
 
-Storage copy_of(const Storage& from) {
-  Storage to = Storage::allocate(from.nbytes());
-  if (from.nbytes() > 0) std::memcpy(to.data(), from.data(), from.nbytes());
-  return to;
-}
-
 }  // namespace
 
 // The buffer is the only holder of `bytes`, so the sole owner of the buffer may write them.
@@ -63,7 +56,7 @@ class LocalBuffer final : public DeviceBuffer {
   const Device& device() const override { return device_; }
   bool is_ready() const override { return true; }
   void wait() const override {}
-  Storage to_host() const override { return copy_of(bytes_); }
+  Storage to_host() const override { return bytes_.copy(); }
   const Storage& bytes() const { return bytes_; }
 
  private:
@@ -74,10 +67,10 @@ class LocalBuffer final : public DeviceBuffer {
 LocalDevice::LocalDevice(const Engine& engine, int id)
     : OwnDevice(engine, {.platform = kPlatform, .kind = "cpu", .id = id}) {}
 
-Storage LocalDevice::from_host(ShapeDtype, const Storage& host) const { return own(copy_of(host)); }
+Storage LocalDevice::from_host(ShapeDtype, const Storage& host) const { return own(host.copy()); }
 
 Storage LocalDevice::own(Storage made) const {
-  if (!made.is_owned() || !made.is_unique()) made = copy_of(made);
+  if (!made.is_owned() || !made.is_unique()) made = made.copy();
   const size_t nbytes = made.nbytes();
   return Storage::adopt(std::make_unique<LocalBuffer>(*this, std::move(made)), nbytes);
 }

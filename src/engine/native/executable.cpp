@@ -1,7 +1,6 @@
 // The run loop, and the engine object.
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -129,7 +128,7 @@ class NativeExecutable final : public Executable {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Storage& own = LocalDevice::bytes_of(*inputs[i]);
       const bool is_copied = overwrites_ && plan_->overwrites[i] && !consumed[i];
-      bytes.push_back(is_copied ? &copies.emplace_back(copy(own)) : &own);
+      bytes.push_back(is_copied ? &copies.emplace_back(own.copy()) : &own);
     }
     execute_on_host(bytes, outputs, options);
     move_to_device(outputs);
@@ -237,8 +236,9 @@ class NativeExecutable final : public Executable {
       const PlannedOutput& planned = plan_->outputs[i];
       switch (planned.place.kind) {
         case Place::Kind::kInput: {
+          // The owner of adopted memory may change it later, so results must not share it.
           const Storage& input = *inputs[planned.place.index];
-          outputs[i] = input.is_owned() ? input : copy(input);
+          outputs[i] = input.is_owned() ? input : input.copy();
           break;
         }
         case Place::Kind::kConstant:
@@ -262,7 +262,7 @@ class NativeExecutable final : public Executable {
       if (place.kind == Place::Kind::kConstant || (is_input && !plan_->overwrites[place.index])) {
         continue;
       }
-      outputs[i] = is_input || place.index == i ? copy(outputs[i]) : outputs[place.index];
+      outputs[i] = is_input || place.index == i ? outputs[i].copy() : outputs[place.index];
     }
   }
 
@@ -282,14 +282,6 @@ class NativeExecutable final : public Executable {
     }
   }
 
-  // The owner of adopted memory may change it later, so results must not share it.
-  static Storage copy(const Storage& from) { return copy(from.data(), from.nbytes()); }
-  static Storage copy(const void* from, size_t nbytes) {
-    Storage to = Storage::allocate(nbytes);
-    if (nbytes > 0) std::memcpy(to.data(), from, nbytes);
-    return to;
-  }
-
   // `data_of` returns the memory of an input or an output.
   template <class DataOf>
   void set_pointers(State& state, const DataOf& data_of) const {
@@ -305,7 +297,7 @@ class NativeExecutable final : public Executable {
   }
 
   static void* aligned(State& state, const void* input, size_t nbytes) {
-    return state.private_inputs.emplace_back(copy(input, nbytes)).data();
+    return state.private_inputs.emplace_back(Storage::copy_of(input, nbytes)).data();
   }
 
   // A donated input is overwritten only if nothing else holds its memory; otherwise it is copied.
@@ -317,7 +309,7 @@ class NativeExecutable final : public Executable {
     const std::vector<bool> consumed = consumed_inputs(*this, inputs);
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (plan_->overwrites[i] && !consumed[i]) {
-        own[i] = &state.private_inputs.emplace_back(copy(*inputs[i]));
+        own[i] = &state.private_inputs.emplace_back(inputs[i]->copy());
       }
     }
     return own;

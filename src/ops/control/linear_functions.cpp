@@ -88,9 +88,7 @@ std::vector<Array> tangents_by_consts(const ProgramPtr& program, std::span<const
 std::vector<Array> instantiated(std::span<const Array> tangents,
                                 std::span<const ShapeDtype> types) {
   std::vector<Array> all;
-  for (size_t i = 0; i < types.size(); ++i) {
-    all.push_back(tangents[i].is_null() ? instantiate(tangents[i], types[i]) : tangents[i]);
-  }
+  for (size_t i = 0; i < types.size(); ++i) all.push_back(instantiate(tangents[i], types[i]));
   return all;
 }
 

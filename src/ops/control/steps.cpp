@@ -7,16 +7,14 @@
 #include <farcall/primitives/control_flow.h>
 #include <farcall/trace/debug_checks.h>
 
+#include "ops/control/programs.h"
+
 namespace farcall {
 namespace {
 
-using Arrays = std::span<const Array>;
+using control::concat;
 
-std::vector<Array> joined(Arrays first, Arrays second) {
-  std::vector<Array> all(first.begin(), first.end());
-  all.insert(all.end(), second.begin(), second.end());
-  return all;
-}
+using Arrays = std::span<const Array>;
 
 void run_scan(const Params* params, Arrays operands, const RunProgram& run) {
   const auto& scan = params_as<ScanParams>(params);
@@ -43,8 +41,8 @@ void run_while(const Params* params, Arrays operands, const RunProgram& run) {
   const Arrays body_consts = operands.subspan(num_cond, num_body);
   const Arrays init = operands.subspan(num_cond + num_body);
   std::vector<Array> carry(init.begin(), init.end());
-  while (run(*loop.cond_jaxpr, joined(cond_consts, carry))[0].item<bool>()) {
-    carry = run(*loop.body_jaxpr, joined(body_consts, carry));
+  while (run(*loop.cond_jaxpr, concat<Array>(cond_consts, carry))[0].item<bool>()) {
+    carry = run(*loop.body_jaxpr, concat<Array>(body_consts, carry));
   }
 }
 

@@ -82,19 +82,13 @@ std::pair<Array, Array> operands(A x, A y, std::string_view function) {
   return {broadcast_scalar(a, shape), broadcast_scalar(b, shape)};
 }
 
-void refuse_complex(A x, std::string_view function) {
-  if (!is_complex(x.dtype())) return;
-  invalid_argument(fmt::format("{}: is not defined for complex numbers, got {}", function,
-                               x.type().to_string()));
-}
-
 }  // namespace
 
 namespace numpy {
 
 Array hypot(const Array& x, const Array& y) {
   const auto [first, second] = operands(x, y, "hypot");
-  refuse_complex(first, "hypot");
+  numpy::refuse_complex(first, "hypot");
   const Array a = lax::abs(first), b = lax::abs(second);
   const auto [larger, smaller] = by_size(a, b);
   const Array is_point = is_zero(larger);
@@ -228,7 +222,7 @@ Array entr(const Array& x) {
     return call;
   }();
   const Array inexact = numpy::promote_inexact(x, "entr");
-  refuse_complex(inexact, "entr");
+  numpy::refuse_complex(inexact, "entr");
   return call_custom(kCall, std::span(&inexact, 1))[0];
 }
 

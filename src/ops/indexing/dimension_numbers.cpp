@@ -31,17 +31,6 @@ void check_disjoint(std::span<const int64_t> dims, std::span<const int64_t> othe
 
 }  // namespace
 
-GatherDimensionNumbers as_gather(const ScatterDimensionNumbers& numbers) {
-  return {numbers.update_window_dims, numbers.inserted_window_dims,
-          numbers.scatter_dims_to_operand_dims, numbers.operand_batching_dims,
-          numbers.scatter_indices_batching_dims};
-}
-
-ScatterDimensionNumbers as_scatter(const GatherDimensionNumbers& numbers) {
-  return {numbers.offset_dims, numbers.collapsed_slice_dims, numbers.start_index_map,
-          numbers.operand_batching_dims, numbers.start_indices_batching_dims};
-}
-
 void check_dimension_numbers(const GatherDimensionNumbers& n, ShapeDtype operand,
                              ShapeDtype indices, size_t window_rank, const Names& names) {
   constexpr std::string_view kBatching = "operand_batching_dims";

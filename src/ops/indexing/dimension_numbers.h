@@ -1,14 +1,10 @@
-// Dimension numbers of gather and scatter: conversion, checks and derived shapes.
+// Dimension numbers of gather and scatter: checks and derived shapes.
 #pragma once
 
 #include <farcall/core/shape_dtype.h>
 #include <farcall/primitives/indexing.h>
 
 namespace farcall::indexing {
-
-// Converts the dimension numbers of a scatter to those of a gather, and back.
-GatherDimensionNumbers as_gather(const ScatterDimensionNumbers& numbers);
-ScatterDimensionNumbers as_scatter(const GatherDimensionNumbers& numbers);
 
 // The names of the parts in messages.
 struct Names {

@@ -35,6 +35,9 @@ std::pair<Array, Array> promote(const Array& x, const Array& y, std::string_view
 std::pair<Array, Array> promote_inexact(const Array& x, const Array& y, std::string_view function);
 Array promote_inexact(const Array& x, std::string_view function);
 
+// Raises, naming `function`, for complex numbers.
+void refuse_complex(const Array& x, std::string_view function);
+
 // A number in the dtype of x, weakly typed if x is.
 Array number_like(const Array& x, double value);
 

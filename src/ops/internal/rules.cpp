@@ -90,11 +90,6 @@ PowerInParts power_in_parts(const Array& x, const Array& y) {
   return {lax::mul(y, lax::log(other)), lax::pow(zero_or_one, y)};
 }
 
-JvpResults linear_jvp(const JvpCall& call) {
-  return {bind_primitive(call.primitive, call.params, call.primals),
-          bind_primitive(call.primitive, call.params, call.tangents)};
-}
-
 JvpResults zero_jvp(const JvpCall& call) {
   std::vector<Array> results = bind_primitive(call.primitive, call.params, call.primals);
   const size_t count = results.size();

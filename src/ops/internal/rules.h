@@ -47,8 +47,6 @@ struct PowerInParts {
 };
 PowerInParts power_in_parts(const Array& x, const Array& y);
 
-// The rule of an operation that is linear in its only operand: applies it to the tangent.
-JvpResults linear_jvp(const JvpCall& call);
 // The rule of an operation whose derivative is zero almost everywhere.
 JvpResults zero_jvp(const JvpCall& call);
 

@@ -24,18 +24,6 @@ void check_axes(std::span<const int64_t> axes, size_t rank, std::string_view wha
   }
 }
 
-DType real_dtype(DType dtype) {
-  return dtype == DType::kComplex64    ? DType::kFloat32
-         : dtype == DType::kComplex128 ? DType::kFloat64
-                                       : dtype;
-}
-
-DType complex_dtype(DType dtype) {
-  return dtype == DType::kFloat32   ? DType::kComplex64
-         : dtype == DType::kFloat64 ? DType::kComplex128
-                                    : dtype;
-}
-
 std::span<const int64_t> elementwise_shape(std::span<const ShapeDtype> inputs) {
   std::span<const int64_t> shape = inputs[0].shape();
   for (const ShapeDtype& input : inputs) {

@@ -16,11 +16,6 @@ void check_operand_count(std::span<const ShapeDtype> inputs, size_t count);
 // Raises unless `axes` are distinct, increasing and below `rank`.
 void check_axes(std::span<const int64_t> axes, size_t rank, std::string_view what);
 
-// The dtype of the parts of a complex dtype, and the complex dtype with such parts; other dtypes
-// are returned unchanged.
-DType real_dtype(DType dtype);
-DType complex_dtype(DType dtype);
-
 // The shape of an elementwise result: the shape of the operands that are not scalars. Raises if
 // they differ.
 std::span<const int64_t> elementwise_shape(std::span<const ShapeDtype> inputs);

@@ -89,6 +89,12 @@ bool is_nonzero_number(const Array& x) {
 
 }  // namespace
 
+void refuse_complex(const Array& x, std::string_view function) {
+  if (!is_complex(x.dtype())) return;
+  invalid_argument(fmt::format("{}: is not defined for complex numbers, got {}", function,
+                               x.type().to_string()));
+}
+
 Array number_like(const Array& x, double value) {
   return convert(Array(value), {x.dtype(), x.type().weak_type()});
 }
@@ -188,8 +194,7 @@ Array power(const Array& x, const Array& y) {
   if (const auto* scalar = dynamic_cast<const ScalarNode*>(&y.node());
       scalar && y.type().weak_type() && std::holds_alternative<int64_t>(scalar->number())) {
     const int64_t exponent = std::get<int64_t>(scalar->number());
-    const bool is_inexact = is_floating(x.dtype()) || is_complex(x.dtype());
-    if (is_inexact || (is_integer(x.dtype()) && exponent >= 0)) {
+    if (is_inexact(x.dtype()) || (is_integer(x.dtype()) && exponent >= 0)) {
       return lax::integer_pow(x, exponent);
     }
     if (is_integer(x.dtype())) {

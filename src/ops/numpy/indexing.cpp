@@ -133,7 +133,7 @@ Array update(const Array& x, ListOf<Index> indices, const Array& values, Update 
                    indexer.windows_shape);
   });
   if (updates.size() == 0 || x.size() == 0) return x;
-  return function_of(how)(x, indexer.indices, updates, indexing::as_scatter(indexer.numbers),
+  return function_of(how)(x, indexer.indices, updates, as_scatter(indexer.numbers),
                           {.mode = options.mode.value_or(GatherScatterMode::kFillOrDrop),
                            .unique_indices = options.unique_indices || indexer.is_single,
                            .indices_are_sorted = options.indices_are_sorted || indexer.is_single});

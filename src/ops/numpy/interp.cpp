@@ -18,11 +18,6 @@
 namespace farcall::numpy {
 namespace {
 
-DType real_of(DType dtype) {
-  if (dtype == DType::kComplex64) return DType::kFloat32;
-  return dtype == DType::kComplex128 ? DType::kFloat64 : dtype;
-}
-
 // Sorts the points within one period, and adds one point at each end.
 struct Points {
   Array x, y;
@@ -101,7 +96,7 @@ Array interp(const Array& x, const Array& xp, const Array& fp, const InterpOptio
     const ShapeDtype types[] = {x.type(), xp.type(), fp.type()};
     return promote_to_inexact(types);
   });
-  const DType real = real_of(common.dtype);
+  const DType real = real_dtype(common.dtype);
   const DType values = is_complex(fp.dtype()) ? common.dtype : real;
   Array at = convert(x, {real, false});
   Points points = {convert(xp, {real, false}), convert(fp, {values, false})};

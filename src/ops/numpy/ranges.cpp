@@ -14,8 +14,6 @@
 namespace farcall::numpy {
 namespace {
 
-bool is_inexact(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
-
 // Both ends in the dtype of the computation and in one shape, and the dtype of the result.
 struct Ends {
   Array first, last;
@@ -71,9 +69,7 @@ Array with_exact_ends(const Array& values, const Ends& ends, bool endpoint) {
 // Evenly spaced values along dimension 0, in the dtype of the computation.
 Array evenly_spaced(const Ends& ends, int64_t num, int64_t intervals, bool endpoint) {
   const DType dtype = ends.first.dtype();
-  const DType real = dtype == DType::kComplex64    ? DType::kFloat32
-                     : dtype == DType::kComplex128 ? DType::kFloat64
-                                                   : dtype;
+  const DType real = real_dtype(dtype);
   Shape shape(ends.first.rank() + 1, 1);
   shape[0] = num;
   const Array count = scalar_of(real, static_cast<double>(std::max<int64_t>(intervals, 1)));

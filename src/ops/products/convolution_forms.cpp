@@ -39,13 +39,6 @@ Indices spatial_sizes(Sizes shape, const Indices& spec) {
   return sizes;
 }
 
-Indices dilated_sizes(Indices sizes, const Indices& dilation) {
-  for (size_t i = 0; i < std::min(sizes.size(), dilation.size()); ++i) {
-    sizes[i] = dilated(sizes[i], dilation[i]);
-  }
-  return sizes;
-}
-
 void or_ones(Indices& sizes, size_t count) {
   if (sizes.empty()) sizes.assign(count, 1);
 }
@@ -190,10 +183,8 @@ Padding padding_for(PaddingKind kind, const Array& lhs, ListOf<int64_t> filter_s
   Indices spec = params.lhs_spec, strides = params.window_strides;
   or_in_order(spec, lhs.rank());
   or_ones(strides, num_spatial(lhs));
-  return padding_for(
-      kind, dilated_sizes(spatial_sizes(lhs.shape(), spec), params.lhs_dilation),
-      dilated_sizes(Indices(filter_shape.begin(), filter_shape.end()), params.rhs_dilation),
-      strides);
+  return padding_for(kind, dilated_sizes(spatial_sizes(lhs.shape(), spec), params.lhs_dilation),
+                     dilated_sizes(filter_shape, params.rhs_dilation), strides);
 }
 
 Array conv_general_dilated(const Array& lhs, const Array& rhs, PaddingKind padding,

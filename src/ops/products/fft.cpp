@@ -19,13 +19,6 @@
 namespace farcall {
 namespace {
 
-DType complex_of(DType real) {
-  return real == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64;
-}
-DType real_part_dtype(DType complex) {
-  return complex == DType::kComplex128 ? DType::kFloat64 : DType::kFloat32;
-}
-
 // The number of independent elements in the transform of n real numbers.
 int64_t half(int64_t n) { return n / 2 + 1; }
 
@@ -64,8 +57,8 @@ std::vector<ShapeDtype> fft_rule(std::span<const ShapeDtype> inputs, const Param
   }
   if (type == "RFFT") shape.back() = half(lengths.back());
   if (type == "IRFFT") shape.back() = lengths.back();
-  const DType dtype = type == "RFFT"    ? complex_of(x.dtype())
-                      : type == "IRFFT" ? real_part_dtype(x.dtype())
+  const DType dtype = type == "RFFT"    ? complex_dtype(x.dtype())
+                      : type == "IRFFT" ? real_dtype(x.dtype())
                                         : x.dtype();
   return {ShapeDtype(dtype, shape)};
 }
@@ -102,7 +95,7 @@ Array irfft_transpose(const Array& cotangent, const std::vector<int64_t>& length
   const int64_t n = lengths.back();
   double size = 1;
   for (const int64_t length : lengths) size *= static_cast<double>(length);
-  const DType dtype = real_part_dtype(transformed.dtype());
+  const DType dtype = real_dtype(transformed.dtype());
   const auto last = static_cast<int64_t>(transformed.rank()) - 1;
   const Array index = lax::iota(DType::kInt64, transformed.shape(), last);
   const Array is_alone =
@@ -142,7 +135,8 @@ namespace lax {
 
 Array fft(const Array& x, const std::string& fft_type, ListOf<int64_t> fft_lengths) {
   const bool takes_reals = fft_type == "RFFT" || !is_floating(x.dtype());
-  const Array operand = takes_reals ? x : convert_element_type(x, complex_of(x.dtype()));
+  const DType dtype = x.dtype() == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64;
+  const Array operand = takes_reals ? x : convert_element_type(x, dtype);
   return bind_one(kFft, make_params(FftParams{to_shape(fft_lengths), fft_type}), {&operand, 1});
 }
 

@@ -341,17 +341,15 @@ Array reduce_window(const Array& x, const Array& init_value, WindowReduction red
 
 Padding padding_for(PaddingKind kind, ListOf<int64_t> shape, const ReduceWindowParams& window) {
   const ReduceWindowParams p = with_defaults(window, shape.size());
-  const auto dilated_sizes = [](ListOf<int64_t> sizes, const Indices& dilation) {
+  const auto dilated_by = [](ListOf<int64_t> sizes, const Indices& dilation) {
     if (sizes.size() != dilation.size()) {
       invalid_argument(fmt::format("reduce_window: {} sizes and {} dilations differ in number",
                                    sizes.size(), dilation.size()));
     }
-    Indices result;
-    for (size_t i = 0; i < sizes.size(); ++i) result.push_back(dilated(sizes[i], dilation[i]));
-    return result;
+    return dilated_sizes(sizes, dilation);
   };
-  return padding_for(kind, dilated_sizes(shape, p.base_dilation),
-                     dilated_sizes(p.window_dimensions, p.window_dilation), p.window_strides);
+  return padding_for(kind, dilated_by(shape, p.base_dilation),
+                     dilated_by(p.window_dimensions, p.window_dilation), p.window_strides);
 }
 
 Shape reduce_window_shape(ListOf<int64_t> shape, ReduceWindowParams window) {

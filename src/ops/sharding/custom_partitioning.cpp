@@ -58,10 +58,7 @@ const CustomPartitioningParams& params_of(const Params* params) {
 std::vector<ShapeDtype> call_types(std::span<const ShapeDtype> inputs, const Params* params) {
   const CustomPartitioningParams& p = params_of(params);
   check_operands(*p.jaxpr, inputs);
-  if (p.num_consts < 0 || p.num_consts > std::ssize(inputs)) {
-    invalid_argument(fmt::format("num_consts must lie in [0, {}], the number of operands; got {}",
-                                 inputs.size(), p.num_consts));
-  }
+  check_num_consts(p.num_consts, inputs.size());
   return p.jaxpr->output_types();
 }
 Effects call_effects(const Params* params) { return params_of(params).jaxpr->effects(); }

@@ -132,7 +132,7 @@ class BatchCheck {
     int64_t number = 0;
     for (size_t i = 0; i < index.size(); ++i) number = number * nest.sizes[i] + index[i];
     const Array& x = leaves_[leaf];
-    if (number == 0 || !has_derivative(x.dtype())) return x;
+    if (number == 0 || !is_inexact(x.dtype())) return x;
     std::vector<Number> numbers = numbers_of(x);
     const double part = static_cast<double>(number) / static_cast<double>(nest.count());
     for (Number& each : numbers) each *= 1 - part / 2;

@@ -71,10 +71,8 @@ double excess_of(T got, T wanted, const Tolerance& tolerance) {
 
 }  // namespace
 
-bool has_derivative(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
-
 double epsilon_of(DType dtype) {
-  if (!has_derivative(dtype)) return 0;
+  if (!is_inexact(dtype)) return 0;
   return visit_dtype(dtype, [](auto sample) -> double {
     using T = decltype(sample);
     if constexpr (kIsComplex<T>) {

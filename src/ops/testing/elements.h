@@ -15,14 +15,13 @@ namespace farcall::testing::detail {
 
 using Number = std::complex<double>;
 
-// Whether arrays of this dtype have a derivative: floats and complex numbers.
-bool has_derivative(DType dtype);
-// The distance from 1 to the next number; 0 for dtypes without a derivative.
+// The distance from 1 to the next number; 0 for dtypes that are neither
+// floating nor complex.
 double epsilon_of(DType dtype);
 // The largest one among the arrays.
 double epsilon_of(std::span<const Array> arrays);
 
-// Of an array whose dtype has a derivative.
+// Of an array of floats or complex numbers.
 std::vector<Number> numbers_of(const Array& x);
 // Rounds the numbers to the dtype, and drops imaginary parts if it is not complex.
 Array array_of(std::span<const Number> numbers, ShapeDtype type);

@@ -46,10 +46,7 @@ struct CustomLinParams {
 std::vector<ShapeDtype> call_types(std::span<const ShapeDtype> inputs, const Params* params) {
   const auto& p = params_as<CustomCallParams>(params);
   check_operands(*p.call_jaxpr, inputs);
-  if (!parts_fit({p.num_consts}, inputs.size())) {
-    invalid_argument(fmt::format("num_consts must lie in [0, {}], the number of operands; got {}",
-                                 inputs.size(), p.num_consts));
-  }
+  check_num_consts(p.num_consts, inputs.size());
   return p.call_jaxpr->output_types();
 }
 Effects call_effects(const Params* params) {

@@ -121,6 +121,11 @@ Array add_tangents(const Array& x, const Array& y) {
   return basic_operations().add(x, y);
 }
 
+JvpResults linear_jvp(const JvpCall& call) {
+  return {bind_primitive(call.primitive, call.params, call.primals),
+          bind_primitive(call.primitive, call.params, call.tangents)};
+}
+
 void check_operands(const Primitive& primitive, const Params* params,
                     std::span<const Array> inputs) {
   std::vector<ShapeDtype> types;

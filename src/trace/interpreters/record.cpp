@@ -226,9 +226,7 @@ std::vector<Array> evaluate(const Program& program, std::span<const Array> input
 }
 
 Array to_array(const Literal& literal) {
-  Storage storage = Storage::allocate(literal.type.nbytes());
-  std::memcpy(storage.data(), literal.bytes.data(), literal.type.nbytes());
-  return Array(literal.type, std::move(storage));
+  return Array(literal.type, Storage::copy_of(literal.bytes.data(), literal.type.nbytes()));
 }
 
 std::vector<ShapeDtype> types_of(std::span<const Array> arrays) {

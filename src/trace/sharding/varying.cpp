@@ -32,11 +32,6 @@ std::vector<std::string> axis_names(const Params* params) {
   return params_as<ReduceAxesParams>(params).axes;
 }
 
-JvpResults linear_jvp(const JvpCall& call) {
-  return {bind_primitive(call.primitive, call.params, call.primals),
-          bind_primitive(call.primitive, call.params, call.tangents)};
-}
-
 // A mapped axis has none of the names: it would hide the axis of the mesh.
 BatchResults same_batch(const BatchCall& call) {
   return {bind_primitive(call.primitive, call.params, call.inputs), {call.axes[0]}};

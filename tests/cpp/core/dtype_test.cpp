@@ -146,5 +146,23 @@ TEST(DType, StableHloNames) {
   EXPECT_EQ(dtype_info(DType::kFloat8E4M3B11FNUZ).stablehlo, "f8E4M3B11FNUZ");
 }
 
+TEST(DType, ComplexNumbersHavePartsOfAFloatDType) {
+  EXPECT_EQ(real_dtype(DType::kComplex64), DType::kFloat32);
+  EXPECT_EQ(real_dtype(DType::kComplex128), DType::kFloat64);
+  EXPECT_EQ(complex_dtype(DType::kFloat32), DType::kComplex64);
+  EXPECT_EQ(complex_dtype(DType::kFloat64), DType::kComplex128);
+  for (const DTypeInfo& row : all_dtypes()) {
+    SCOPED_TRACE(row.name);
+    if (row.kind == DTypeKind::kComplex) {
+      EXPECT_EQ(dtype_info(real_dtype(row.dtype)).bits * 2, row.bits);
+      EXPECT_EQ(complex_dtype(row.dtype), row.dtype);
+    } else {
+      EXPECT_EQ(real_dtype(row.dtype), row.dtype);
+    }
+    EXPECT_EQ(is_inexact(row.dtype),
+              row.kind == DTypeKind::kFloat || row.kind == DTypeKind::kComplex);
+  }
+}
+
 }  // namespace
 }  // namespace farcall

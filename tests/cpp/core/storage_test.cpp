@@ -1,5 +1,6 @@
 #include <cstring>
 #include <limits>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -33,6 +34,18 @@ TEST(Storage, AllocationsAreAlignedAndWritable) {
     EXPECT_TRUE(storage.is_owned());
     std::memset(storage.data(), 0xAB, nbytes);
   }
+}
+
+TEST(Storage, CopyOfBytesIsIndependent) {
+  std::vector<char> bytes(100, 'a');
+  const Storage first = Storage::copy_of(bytes.data(), bytes.size());
+  bytes.assign(100, 'b');
+  const Storage second = first.copy();
+  std::memset(first.data(), 'c', 100);
+  EXPECT_TRUE(second.is_owned() && second.is_unique() && is_aligned(second.data()));
+  EXPECT_EQ(std::string(static_cast<const char*>(second.data()), second.nbytes()),
+            std::string(100, 'a'));
+  EXPECT_EQ(Storage::copy_of(nullptr, 0).nbytes(), 0u);
 }
 
 TEST(Storage, CopiesShareTheBlock) {

@@ -55,11 +55,6 @@ std::vector<RuleCase> gather_cases() {
   return cases;
 }
 
-ScatterDimensionNumbers as_scatter(const GatherDimensionNumbers& numbers) {
-  return {numbers.offset_dims, numbers.collapsed_slice_dims, numbers.start_index_map,
-          numbers.operand_batching_dims, numbers.start_indices_batching_dims};
-}
-
 std::vector<RuleCase> scatter_cases() {
   std::vector<RuleCase> cases;
   const Array x = spread({3, 4});

@@ -1,7 +1,6 @@
 #include "engine/native/plan/allocation.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace farcall::native {
 
@@ -65,11 +64,7 @@ void Allocation::try_in_place(size_t input, size_t output) {
 // Copies adopted memory: its owner may change it, which results must not show, and it may not have
 // the alignment that handlers rely on.
 Place Allocation::add_constant(Storage storage) {
-  if (!storage.is_owned() && storage.nbytes() > 0) {
-    Storage copy = Storage::allocate(storage.nbytes());
-    std::memcpy(copy.data(), storage.data(), storage.nbytes());
-    storage = std::move(copy);
-  }
+  if (!storage.is_owned() && storage.nbytes() > 0) storage = storage.copy();
   constants_.push_back(std::move(storage));
   return {Place::Kind::kConstant, constants_.size() - 1};
 }
@@ -79,9 +74,7 @@ Place Allocation::of(Atom atom) {
   Place& place = literals_[atom.index];
   if (place.kind == Place::Kind::kNone) {
     const Literal& literal = program_.literals[atom.index];
-    Storage storage = Storage::allocate(literal.type.nbytes());
-    std::memcpy(storage.data(), literal.bytes.data(), literal.type.nbytes());
-    place = add_constant(std::move(storage));
+    place = add_constant(Storage::copy_of(literal.bytes.data(), literal.type.nbytes()));
   }
   return place;
 }

@@ -88,9 +88,7 @@ CallbackFunction on_arrays(CallbackKind kind, std::string name, ArrayFunction fu
     std::vector<Array> arrays;
     arrays.reserve(call.arguments.size());
     for (const Buffer& argument : call.arguments) {
-      Storage copy = Storage::allocate(argument.nbytes());
-      if (argument.nbytes() > 0) std::memcpy(copy.data(), argument.data(), argument.nbytes());
-      arrays.emplace_back(argument.type(), std::move(copy));
+      arrays.emplace_back(argument.type(), Storage::copy_of(argument.data(), argument.nbytes()));
     }
     std::vector<Array> results = function(arrays);
     if (kind == CallbackKind::kDebug) return;

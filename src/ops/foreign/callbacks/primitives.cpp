@@ -1,6 +1,5 @@
 // The callback primitives: immediate calls, recorded calls, and their rules.
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -74,12 +73,6 @@ class OwnMemory final : public MemoryKeeper {
   std::shared_ptr<const std::vector<Storage>> kept_;
 };
 
-Storage copy_of(const Storage& from) {
-  Storage copy = Storage::allocate(from.nbytes());
-  if (from.nbytes() > 0) std::memcpy(copy.data(), from.data(), from.nbytes());
-  return copy;
-}
-
 // Calls the callback through a call frame, as programs do, because the checks are made there.
 void call_checked(const CallbackParams& params, std::span<Buffer> arguments,
                   std::span<Buffer> results, ExecutionOptions& options, OwnMemory& own) {
@@ -104,7 +97,7 @@ std::vector<Array> evaluate_callback(const ParamsPtr& params, std::span<const Ar
     arguments.emplace_back(input.type(), const_cast<void*>(input.data()));
   }
   for (const auto& [input, output] : p.input_output_aliases) {
-    memory[output] = copy_of(inputs[input].storage());
+    memory[output] = inputs[input].storage().copy();
     arguments[input] = Buffer(inputs[input].type(), memory[output].data());
   }
   for (size_t i = 0; i < memory.size(); ++i) {
@@ -124,7 +117,7 @@ std::vector<Array> evaluate_callback(const ParamsPtr& params, std::span<const Ar
   // so they get copies then.
   std::vector<Array> arrays;
   for (size_t i = 0; i < memory.size(); ++i) {
-    arrays.emplace_back(p.result_types[i], own.is_kept() ? copy_of(memory[i]) : memory[i]);
+    arrays.emplace_back(p.result_types[i], own.is_kept() ? memory[i].copy() : memory[i]);
   }
   return arrays;
 }

@@ -235,9 +235,6 @@ Conversion make_conversion(DType from, DType to) {
   conversion.source_width = byte_width(from);
   conversion.target_width = byte_width(to);
   if (from == to) return conversion;
-  const auto real_of = [](DType dtype) {
-    return dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64;
-  };
   if (is_complex(from) && is_complex(to)) {
     builder.add(to == DType::kComplex128 ? best_loop<cast_pairs<float, double>>()
                                          : best_loop<cast_pairs<double, float>>(),
@@ -247,11 +244,11 @@ Conversion make_conversion(DType from, DType to) {
   if (is_complex(from)) {
     builder.add(
         from == DType::kComplex64 ? best_loop<real_part<float>>() : best_loop<real_part<double>>(),
-        real_of(from));
+        real_dtype(from));
   }
   if (const auto loop = narrow_to_float(builder.now)) builder.add(loop, DType::kFloat32);
   if (is_complex(to)) {
-    builder.to_real(real_of(to));
+    builder.to_real(real_dtype(to));
     builder.add(to == DType::kComplex64 ? with_zero_imaginary_part<float>
                                         : with_zero_imaginary_part<double>,
                 to);

@@ -51,33 +51,7 @@ Kernel make_elementwise(std::span<const ShapeDtype> inputs, const ShapeDtype& ou
 void fill_elements(void* target, const void* element, size_t width, int64_t size);
 
 template <class T>
-inline constexpr DType kDTypeOf = DType::kInvalid;
-template <>
-inline constexpr DType kDTypeOf<bool> = DType::kBool;
-template <>
-inline constexpr DType kDTypeOf<int8_t> = DType::kInt8;
-template <>
-inline constexpr DType kDTypeOf<int16_t> = DType::kInt16;
-template <>
-inline constexpr DType kDTypeOf<int32_t> = DType::kInt32;
-template <>
-inline constexpr DType kDTypeOf<int64_t> = DType::kInt64;
-template <>
-inline constexpr DType kDTypeOf<uint8_t> = DType::kUInt8;
-template <>
-inline constexpr DType kDTypeOf<uint16_t> = DType::kUInt16;
-template <>
-inline constexpr DType kDTypeOf<uint32_t> = DType::kUInt32;
-template <>
-inline constexpr DType kDTypeOf<uint64_t> = DType::kUInt64;
-template <>
-inline constexpr DType kDTypeOf<float> = DType::kFloat32;
-template <>
-inline constexpr DType kDTypeOf<double> = DType::kFloat64;
-template <>
-inline constexpr DType kDTypeOf<std::complex<float>> = DType::kComplex64;
-template <>
-inline constexpr DType kDTypeOf<std::complex<double>> = DType::kComplex128;
+inline constexpr DType kDTypeOf = farcall::detail::scalar_dtype<T>();
 
 // Calls visit.operator()<T>() for every type that kernels compute in.
 template <class Visit>

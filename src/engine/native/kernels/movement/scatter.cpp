@@ -19,11 +19,6 @@ namespace {
 
 using Types = std::span<const ShapeDtype>;
 
-GatherDimensionNumbers as_gather(const ScatterParams& p) {
-  return {p.update_window_dims, p.inserted_window_dims, p.scatter_dims_to_operand_dims,
-          p.operand_batching_dims, p.scatter_indices_batching_dims};
-}
-
 Windows make_windows(Types inputs, const ScatterParams& p) {
   const GatherDimensionNumbers numbers = as_gather(p);
   Shape sizes(inputs[0].rank(), 1);
