@@ -8,7 +8,7 @@
 namespace ffi = farcall::ffi;
 
 template <typename T>
-static void normalise_rows(const T* x, T* y, int64_t rows, int64_t width, double eps) {
+static void normalize_rows(const T* x, T* y, int64_t rows, int64_t width, double eps) {
   for (int64_t row = 0; row < rows; ++row, x += width, y += width) {
     T sum = 0;
     for (int64_t i = 0; i < width; ++i) sum += x[i] * x[i];
@@ -17,7 +17,7 @@ static void normalise_rows(const T* x, T* y, int64_t rows, int64_t width, double
   }
 }
 
-// The parameters are the whole interface: any array, its normalised copy, and one attribute.
+// The parameters are the whole interface: any array, its normalized copy, and one attribute.
 static ffi::Error rms_norm_of(ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y, double eps) {
   const auto shape = x.dimensions();
   if (shape.empty()) return ffi::Error::InvalidArgument("rms_norm: x has no dimensions");
@@ -28,7 +28,7 @@ static ffi::Error rms_norm_of(ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y, d
   const int64_t rows = width == 0 ? 0 : static_cast<int64_t>(x.element_count()) / width;
   return ffi::dispatch<ffi::F32, ffi::F64>(x.element_type(), [&](auto dtype) {
     using T = typename decltype(dtype)::type;
-    normalise_rows(x.typed_data<T>(), y->typed_data<T>(), rows, width, eps);
+    normalize_rows(x.typed_data<T>(), y->typed_data<T>(), rows, width, eps);
   });
 }
 FARCALL_DEFINE_HANDLER(rms_norm, rms_norm_of, ffi::attr("eps").default_to(1e-6));

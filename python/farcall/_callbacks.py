@@ -27,7 +27,7 @@ def buffer_callback(
     The callback gets an ExecutionContext, the results as a pytree of writeable Buffers in the form
     of ``result_shape_dtypes``, and the arguments with each array replaced by a read-only Buffer. It
     writes the results in place (``np.asarray(out)[...] = …``) and returns None. Nothing is copied.
-    Results are not initialised, except those that alias an argument. Buffers are valid until the
+    Results are not initialized, except those that alias an argument. Buffers are valid until the
     callback returns.
 
     Args:

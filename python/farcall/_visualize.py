@@ -29,7 +29,7 @@ def visualize_sharding(
     Args:
       shape: the shape of the array, of one or two dimensions.
       sharding: a Sharding, a Device, or a PartitionSpec of the current mesh.
-      use_color, color_map: accepted for compatibility with JAX; the table has no colors.
+      use_color, color_map: accepted for compatibility with JAX; the table has no colours.
       scale: the size of the drawing; 1 is ten lines for a matrix.
       min_width: the smallest width of a part, in characters.
       max_width: the width of the drawing, unless the texts need more.

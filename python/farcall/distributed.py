@@ -34,7 +34,7 @@ def initialize(
     """Joins the processes started by ``mpirun -n …``. Call it once, before creating arrays.
 
     Afterwards ``devices()`` returns the devices of all processes, and ``local_devices()`` those of
-    this process. MPI is initialised here unless it already is, for example by mpi4py; it is
+    this process. MPI is initialized here unless it already is, for example by mpi4py; it is
     finalized when the program ends. All processes must run the same programs over their common
     devices, in the same order. If they differ, or if a process fails, ends or exceeds the timeout,
     the other processes raise an error.

@@ -23,7 +23,7 @@ nb::tuple wrap_present(std::initializer_list<Array> arrays) {
   return nb::tuple(result);
 }
 
-void bind_factorisations(nb::module_& module) {
+void bind_factorizations(nb::module_& module) {
   module.def(
       "cholesky",
       [](nb::handle x, bool symmetrize_input) {
@@ -112,7 +112,7 @@ void bind_systems(nb::module_& module) {
 }  // namespace
 
 void bind_linalg(nb::module_& module) {
-  bind_factorisations(module);
+  bind_factorizations(module);
   bind_spectra(module);
   bind_systems(module);
 }

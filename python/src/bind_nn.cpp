@@ -1,4 +1,4 @@
-// farcall.nn: activations, normalisation, attention, initializers.
+// farcall.nn: activations, normalization, attention, initializers.
 #include "bind.h"
 
 #include <string>

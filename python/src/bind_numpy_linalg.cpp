@@ -61,7 +61,7 @@ void bind_norms(nb::module_& module) {
   def_function(module, "cond", numpy::linalg::cond, {"x", {"p", nb::none()}});
 }
 
-void bind_numpy_factorisations(nb::module_& module) {
+void bind_numpy_factorizations(nb::module_& module) {
   const Parameter symmetrize = {"symmetrize_input", true}, hermitian = {"hermitian", false},
                   subset = {"subset_by_index", nb::none()};
   def_function<2>(module, "cholesky", numpy::linalg::cholesky, {"a", {"upper", false}, symmetrize});
@@ -164,7 +164,7 @@ void bind_numpy_matrices(nb::module_& module) {
 
 void bind_numpy_linalg(nb::module_& module) {
   bind_norms(module);
-  bind_numpy_factorisations(module);
+  bind_numpy_factorizations(module);
   bind_numpy_systems(module);
   bind_numpy_matrices(module);
 }

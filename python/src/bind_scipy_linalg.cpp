@@ -160,7 +160,7 @@ void bind_triangular_systems(nb::module_& module) {
       {"a", "b", lower, overwrite_a, overwrite_b, {"debug", false}, check, {"assume_a", "gen"}});
 }
 
-void bind_scipy_factorisations(nb::module_& module) {
+void bind_scipy_factorizations(nb::module_& module) {
   const Parameter overwrite_a = {"overwrite_a", false}, check = {"check_finite", true};
   def_function(module, "lu_factor",
                [](const Array& a, nb::handle, nb::handle) {
@@ -258,7 +258,7 @@ void bind_functions_of_matrices(nb::module_& module) {
 void bind_scipy_linalg(nb::module_& module) {
   bind_special_matrices(module);
   bind_triangular_systems(module);
-  bind_scipy_factorisations(module);
+  bind_scipy_factorizations(module);
   bind_functions_of_matrices(module);
 }
 

@@ -187,7 +187,7 @@ void def_typed(nb::module_& module, const char* name, Function function,
   AnyFunction<kSize> any = [function, names, where = std::string(*name == '_' ? name + 1 : name)](
                                const std::array<nb::handle, kSize>& args) {
     return [&]<size_t... i>(std::index_sequence<i...>) {
-      // Brace initialisation guarantees conversion from the first to the last argument.
+      // Brace initialization guarantees conversion from the first to the last argument.
       std::tuple<typename Held<P>::type...> converted{
           Argument<typename Held<P>::type>::from(args[i], {where, names[i]})...};
       return to_python(std::apply(function, std::move(converted)));

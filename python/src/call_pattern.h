@@ -1,4 +1,4 @@
-// The pattern of an earlier call. It recognises similar calls without building their trees, by
+// The pattern of an earlier call. It recognizes similar calls without building their trees, by
 // walking over the arguments alongside a list of what each must be.
 #pragma once
 
@@ -21,7 +21,7 @@ class CallPattern {
  public:
   static constexpr size_t kMaxLeaves = 64;
 
-  // Empty for calls that cannot be recognised this way: with leaves other than concrete arrays in
+  // Empty for calls that cannot be recognized this way: with leaves other than concrete arrays in
   // memory, or with containers, keys or static arguments that need user code to unpack or compare.
   static std::optional<CallPattern> of(const CallArguments& arguments, PyObject* kwnames);
 

@@ -1,6 +1,6 @@
 // Threads that the interpreter terminates.
 //
-// Before Python 3.14, a thread that requests the interpreter lock after finalisation began is
+// Before Python 3.14, a thread that requests the interpreter lock after finalization began is
 // terminated by pthread_exit, which unwinds its frames: destructors would use the interpreter
 // without the lock, and noexcept functions would abort the process. This module's frames do not
 // take part: the thread sleeps until the process has ended.

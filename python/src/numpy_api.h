@@ -1,4 +1,4 @@
-// numpy's C API, initialised once in numpy_dtypes.cpp.
+// numpy's C API, initialized once in numpy_dtypes.cpp.
 #pragma once
 
 // Treats numpy's headers like system headers, without warnings.

@@ -1,4 +1,4 @@
-// Conversion of numpy's arrays: copying, sharing, narrowing to 32 bits, normalising.
+// Conversion of numpy's arrays: copying, sharing, narrowing to 32 bits, normalizing.
 #include "convert.h"
 #include "numpy_api.h"
 

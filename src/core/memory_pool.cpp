@@ -41,7 +41,7 @@ void* map(size_t size) {
   auto* const block = reinterpret_cast<std::byte*>(begin);
   if (const size_t after = first + alignment - begin) munmap(block + size, after);
 #ifdef MADV_HUGEPAGE
-  // An optimisation; failure is harmless.
+  // An optimization; failure is harmless.
   madvise(block, size, MADV_HUGEPAGE);
 #endif
   return block;

@@ -1,4 +1,4 @@
-// lu: factorisation with row exchanges.
+// lu: factorization with row exchanges.
 #include <farcall/ffi.h>
 
 #include <algorithm>

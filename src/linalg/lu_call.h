@@ -1,4 +1,4 @@
-// LU factorisation without the permutation, and solving with the factors.
+// LU factorization without the permutation, and solving with the factors.
 #pragma once
 
 #include <farcall/trace/array.h>

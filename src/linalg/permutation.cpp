@@ -1,4 +1,4 @@
-// The row exchanges of LU factorisation: lu_pivots_to_permutation and exchange_rows.
+// The row exchanges of LU factorization: lu_pivots_to_permutation and exchange_rows.
 #include <farcall/ffi.h>
 
 #include <numeric>

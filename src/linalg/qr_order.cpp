@@ -1,4 +1,4 @@
-// QR factorisation with column pivoting, and the order of the columns.
+// QR factorization with column pivoting, and the order of the columns.
 #include <farcall/ffi.h>
 
 #include <algorithm>

@@ -95,7 +95,7 @@ Job::Job(const ProcessOptions& options, bool is_ours)
   if (level < MPI_THREAD_SERIALIZED) {
     throw Error(
         ErrorCode::kFailedPrecondition,
-        "distributed.initialize: MPI was initialised for a single thread only; initialise it with "
+        "distributed.initialize: MPI was initialized for a single thread only; initialize it with "
         "MPI_THREAD_MULTIPLE or MPI_THREAD_SERIALIZED (MPI_Init_thread), or leave it to farcall");
   }
   check(kWho, MPI_Comm_rank(MPI_COMM_WORLD, &index_));

@@ -89,7 +89,7 @@ class Job final : public Processes {
 
   const double timeout_;
   const bool checks_agreement_;
-  const bool is_ours_;  // MPI was initialised here
+  const bool is_ours_;  // MPI was initialized here
   int index_ = 0, count_ = 1;
   std::mutex mpi_;  // held during each call of MPI
   MPI_Comm data_ = MPI_COMM_NULL, users_ = MPI_COMM_NULL, checks_ = MPI_COMM_NULL,

@@ -102,7 +102,7 @@ std::pair<Array, Array> strong_inexact(const Array& x, const Array& y, std::stri
   });
 }
 
-// ---- factorisations ----
+// ---- factorizations ----
 
 Array cholesky(const Array& a, bool upper, bool symmetrize_input) {
   const Array factor = strict::cholesky(strong_inexact(a, "cholesky"), symmetrize_input);

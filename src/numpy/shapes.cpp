@@ -12,7 +12,7 @@
 namespace farcall::numpy {
 namespace {
 
-// Normalised, distinct axes in the given order.
+// Normalized, distinct axes in the given order.
 std::vector<int64_t> distinct_axes(ListOf<int64_t> axes, size_t rank, const char* function) {
   normalize_axes(std::vector<int64_t>(axes.begin(), axes.end()), rank, function);
   std::vector<int64_t> result;

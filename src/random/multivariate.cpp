@@ -84,7 +84,7 @@ Array ball(const Array& key, int64_t d, const Array& p, ListOf<int64_t> shape, D
 }
 
 // F. Mezzadri, "How to generate random matrices from the classical compact groups" (Notices of the
-// AMS, 2007): the orthogonal factor of a normal matrix, with normalised signs.
+// AMS, 2007): the orthogonal factor of a normal matrix, with normalized signs.
 Array orthogonal(const Array& key, int64_t n, ListOf<int64_t> shape, DType dtype,
                  std::optional<int64_t> m) {
   const Array typed = one_key("orthogonal", key);

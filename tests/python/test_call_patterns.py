@@ -1,6 +1,6 @@
 """Second calls of jitted functions over trees, by keyword and with static arguments.
 
-They are recognised without their trees being built: what looks alike and is not must be told apart.
+They are recognized without their trees being built: what looks alike and is not must be told apart.
 """
 
 from __future__ import annotations

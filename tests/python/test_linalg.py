@@ -64,7 +64,7 @@ def close(got: Any, expected: Any, dtype: Any = None) -> None:
     np.testing.assert_allclose(got, expected, rtol=0, atol=tolerance * scale)
 
 
-# ---- factorisations rebuild their matrix ----
+# ---- factorizations rebuild their matrix ----
 @dtypes
 @batches
 @pytest.mark.parametrize("n", [0, 1, 5])
@@ -76,7 +76,7 @@ def test_cholesky_factors_are_lower_and_rebuild_the_matrix(dtype, batch, n):
     close(la.cholesky(a, upper=True), adjoint(np.linalg.cholesky(a)))
 
 
-def test_factorisations_of_nothing_print_nothing(capfd):
+def test_factorizations_of_nothing_print_nothing(capfd):
     """LAPACK writes to standard error when an argument is not to its liking."""
     x = fnp.zeros((2, 0, 0), F64)
     linalg = lax.linalg
@@ -142,7 +142,7 @@ def test_householder_product_of_geqrf_agrees_with_numpy(dtype):
 @dtypes
 @batches
 @pytest.mark.parametrize("n", [0, 1, 5, 40])
-def test_eigh_diagonalises(dtype, batch, n):
+def test_eigh_diagonalizes(dtype, batch, n):
     a = hermitian((*batch, n, n), dtype)
     w, v = la.eigh(a)
     assert v.dtype == dtype

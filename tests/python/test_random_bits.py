@@ -152,7 +152,7 @@ EXACT: dict[str, Callable[[Any, Any], Any]] = {
     "choice with probabilities": lambda r, k: r.choice(
         k, 5, (40,), p=np.float32([0.1, 0.2, 0.3, 0.35, 0.05])
     ),
-    "choice with weights, not normalised": lambda r, k: r.choice(
+    "choice with weights, not normalized": lambda r, k: r.choice(
         k, 7, (40,), p=np.float32([1, 0, 2, 3, 0, 5, 1])
     ),
     "choice with probabilities, without replacement": lambda r, k: r.choice(

@@ -136,7 +136,7 @@ SOURCE = r"""
 namespace ffi = farcall::ffi;
 
 // x / sqrt(mean(x^2) + 0.01) over the last dimension, and the factors.
-static ffi::Error normalise(ffi::Buffer<ffi::F64> x, ffi::Result<ffi::Buffer<ffi::F64>> y,
+static ffi::Error normalize(ffi::Buffer<ffi::F64> x, ffi::Result<ffi::Buffer<ffi::F64>> y,
                             ffi::Result<ffi::Buffer<ffi::F64>> scales) {
   const size_t width = static_cast<size_t>(x.dimensions().back());
   for (size_t row = 0; row < x.element_count() / width; ++row) {
@@ -149,7 +149,7 @@ static ffi::Error normalise(ffi::Buffer<ffi::F64> x, ffi::Result<ffi::Buffer<ffi
   }
   return ffi::Error::Success();
 }
-FARCALL_DEFINE_HANDLER(words_rms_norm, normalise);
+FARCALL_DEFINE_HANDLER(words_rms_norm, normalize);
 """
 
 
@@ -173,16 +173,16 @@ def custom(m: Modules, x: Any) -> Any:
     """rms_norm by a foreign call, with a rule for reverse mode."""
 
     @m.root.custom_vjp
-    def normalised(x: Any) -> Any:
+    def normalized(x: Any) -> Any:
         call = m.root.ffi.ffi_call("words_rms_norm", types(m, x), vmap_method="broadcast_all")
         return tuple(call(x))
 
     def forward(x: Any) -> Any:
-        results = normalised(x)
+        results = normalized(x)
         return results, results
 
-    normalised.defvjp(forward, lambda residuals, cts: (pull_back(residuals, cts),))
-    return normalised(x)[0]
+    normalized.defvjp(forward, lambda residuals, cts: (pull_back(residuals, cts),))
+    return normalized(x)[0]
 
 
 def oracle(name: str) -> str:

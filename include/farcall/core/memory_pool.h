@@ -32,7 +32,7 @@ namespace detail {
 // Smaller sizes come from malloc.
 inline constexpr size_t kPooledBytes = size_t{1} << 20;
 
-// A block of `nbytes` >= kPooledBytes uninitialised bytes, aligned to a page, or to 2 MiB for sizes
+// A block of `nbytes` >= kPooledBytes uninitialized bytes, aligned to a page, or to 2 MiB for sizes
 // from 2 MiB. Null if out of memory.
 void* take_block(size_t nbytes);
 // `nbytes` must be the size passed to take_block().

@@ -20,12 +20,12 @@ inline bool is_aligned(const void* data) {
 }
 
 // A counted reference to a block of bytes, allocated by farcall or adopted. Copies share the block;
-// the last reference frees it. The count is thread-safe; the caller must synchronise access to the
+// the last reference frees it. The count is thread-safe; the caller must synchronize access to the
 // bytes.
 class FARCALL_API Storage {
  public:
   Storage() = default;
-  // `nbytes` uninitialised bytes, aligned to kAlignment. Raises RESOURCE_EXHAUSTED.
+  // `nbytes` uninitialized bytes, aligned to kAlignment. Raises RESOURCE_EXHAUSTED.
   static Storage allocate(size_t nbytes);
   // The same, with a copy of the bytes at `data`.
   static Storage copy_of(const void* data, size_t nbytes);

@@ -1,6 +1,6 @@
 // Decoding of one attribute value into a C++ type.
 //
-// AttrDecoding<T> is open: specialise it to accept a type of your own,
+// AttrDecoding<T> is open: specialize it to accept a type of your own,
 //   template <> struct farcall::ffi::AttrDecoding<Color> {
 //     static constexpr TypeDesc kType = custom_type<Color>("color");  // the name in messages
 //     static bool decode(FARCALL_FFI_AttrType kind, const void* attribute, Color& out);
@@ -74,7 +74,7 @@ struct BuiltinAttrDecoding<std::string_view, void> {
   }
 };
 
-// std::string, recognised by its members, so that this header does not include <string>.
+// std::string, recognized by its members, so that this header does not include <string>.
 template <typename T>
 struct BuiltinAttrDecoding<
     T, std::enable_if_t<std::is_same_v<char, typename T::traits_type::char_type> &&
@@ -129,7 +129,7 @@ struct VariantTypes {
   static constexpr NamedType kAlternatives[] = {{"", attr_type<Ts>(), false, 0}...};
 };
 
-// std::variant, recognised by its members: the first alternative that fits wins.
+// std::variant, recognized by its members: the first alternative that fits wins.
 template <template <typename...> class Variant, typename... Ts>
 struct BuiltinAttrDecoding<
     Variant<Ts...>,

@@ -1,7 +1,7 @@
 // What a handler can ask of the call besides arrays and attributes. Each item is a parameter type;
 // std::optional of it is empty if the runtime cannot provide the item.
 //
-// CtxDecoding<T> is open: specialise it, with kName and decode(), to add an item of your own.
+// CtxDecoding<T> is open: specialize it, with kName and decode(), to add an item of your own.
 #pragma once
 
 #include <farcall/handler/detail/api.h>

@@ -3,7 +3,7 @@
 // A stage function that returns ErrorOr<std::unique_ptr<T>> (or a bare std::unique_ptr<T>) creates
 // the state; a parameter State<T> reads it. The runtime owns it: the state of instantiate lives as
 // long as the executable, the states of prepare and initialize as long as one execution. Calls may
-// run concurrently, so mutable state must synchronise itself.
+// run concurrently, so mutable state must synchronize itself.
 #pragma once
 
 #include <farcall/handler/context.h>

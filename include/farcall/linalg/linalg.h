@@ -1,4 +1,4 @@
-// Linear algebra (namespace farcall::linalg): factorisations by foreign calls of LAPACK, and
+// Linear algebra (namespace farcall::linalg): factorizations by foreign calls of LAPACK, and
 // functions based on them. All take matrices stacked along any number of leading dimensions, of
 // float32, float64, complex64 or complex128, and can be recorded and batched. All can be
 // differentiated, except geqrf, householder_product and schur. The sources of the derivatives are
@@ -8,7 +8,7 @@
 // square matrices raise for others. The leading dimensions come first in all operands and results.
 //
 // All raise Error (INVALID_ARGUMENT) naming the function if the operands do not fit. If a
-// factorisation fails (the matrix is not positive definite, an iteration does not converge), the
+// factorization fails (the matrix is not positive definite, an iteration does not converge), the
 // results for that matrix are NaN.
 #pragma once
 

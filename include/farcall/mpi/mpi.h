@@ -20,11 +20,11 @@
 
 namespace farcall::mpi {
 
-// Joins the job: every process calls this once, before programs of several processes. Initialises
-// MPI if it is not initialised yet. Raises FAILED_PRECONDITION in a process that mpirun has not
+// Joins the job: every process calls this once, before programs of several processes. Initializes
+// MPI if it is not initialized yet. Raises FAILED_PRECONDITION in a process that mpirun has not
 // started, DEADLINE_EXCEEDED if other processes do not join in time.
 FARCALL_API void initialize(const ProcessOptions& options = {});
-// Leaves the job, and finalizes MPI if initialize() has initialised it.
+// Leaves the job, and finalizes MPI if initialize() has initialized it.
 FARCALL_API void shutdown();
 
 // "sum" and "prod" for numbers; "max" and "min" for real numbers; "land", "lor" and "lxor" for

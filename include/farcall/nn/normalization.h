@@ -1,4 +1,4 @@
-// Normalisation functions along axes, for the last layer of a network (namespace farcall::nn).
+// Normalization functions along axes, for the last layer of a network (namespace farcall::nn).
 // Intermediate results neither overflow nor underflow.
 //
 // Integers become float32. `where` holds bools that broadcast against x; only elements with true

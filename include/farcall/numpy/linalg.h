@@ -2,7 +2,7 @@
 // operands of any dtypes. Operands are promoted; integers become floats. More in numpy/norms.h.
 //
 // All take matrices stacked along any number of leading dimensions, and raise Error
-// (INVALID_ARGUMENT) naming the function for shapes that do not fit. If the factorisation of a
+// (INVALID_ARGUMENT) naming the function for shapes that do not fit. If the factorization of a
 // matrix fails, its results are NaN.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace farcall::numpy::linalg {
 
-// ---- factorisations; results as in farcall::linalg ----
+// ---- factorizations; results as in farcall::linalg ----
 // The lower triangular L with a = L L^H, or its adjoint if `upper`. With `symmetrize_input`, `a` is
 // first replaced by the mean of `a` and its adjoint.
 FARCALL_API Array cholesky(const Array& a, bool upper = false, bool symmetrize_input = true);

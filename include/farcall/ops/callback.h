@@ -41,7 +41,7 @@ struct CallbackOptions {
   bool command_buffer_compatible = false;
 };
 
-// Writes the results in place. Results are uninitialised, except those that alias an operand.
+// Writes the results in place. Results are uninitialized, except those that alias an operand.
 using BufferFunction =
     std::function<void(ExecutionContext&, std::span<Buffer>, std::span<const Buffer>)>;
 // Takes arrays and returns arrays of the declared types.

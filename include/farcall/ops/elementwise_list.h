@@ -239,12 +239,12 @@ FARCALL_BINARY(pow, "pow", S | U | F | C, kSame,
                "x to the power of y; x floats or complex, y of the same dtype or integers.",
                DERIVATIVES(pow_by_base(t, x, y), mul(t, mul(log(zero_replaced_by_one(x)), r))))
 FARCALL_BINARY(igamma, "igamma", F, kSame,
-               "The regularised lower incomplete gamma function P(x, y); floats.",
+               "The regularized lower incomplete gamma function P(x, y); floats.",
                DERIVATIVES(mul(t, igamma_grad_a(x, y)), mul(t, gamma_density(x, y))))
 FARCALL_SPECIAL_BINARY(gammainc, igamma, a, x,
                        "The lower incomplete gamma function, divided by gamma(a).")
 FARCALL_BINARY(igammac, "igammac", F, kSame,
-               "The regularised upper incomplete gamma function Q(x, y); floats.",
+               "The regularized upper incomplete gamma function Q(x, y); floats.",
                DERIVATIVES(mul(t, neg(igamma_grad_a(x, y))), mul(t, neg(gamma_density(x, y)))))
 FARCALL_SPECIAL_BINARY(gammaincc, igammac, a, x,
                        "The upper incomplete gamma function, divided by gamma(a).")

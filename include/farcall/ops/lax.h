@@ -43,7 +43,7 @@ FARCALL_API Array stop_gradient(const Array& x);
 // cases[which], elementwise. `which` is bool (two cases) or int32; it is a scalar or has the cases'
 // shape.
 FARCALL_API Array select_n(const Array& which, ListOf<Array> cases);
-// The regularised incomplete beta function; differentiable with respect to x only.
+// The regularized incomplete beta function; differentiable with respect to x only.
 FARCALL_API Array betainc(const Array& a, const Array& b, const Array& x);
 // min(max(x, low), high); not for complex numbers.
 FARCALL_API Array clamp(const Array& low, const Array& x, const Array& high);

@@ -29,7 +29,7 @@ FARCALL_API Array factorial(const Array& n);
 // The logarithm of the multivariate gamma function of dimension d: log(pi) d (d - 1) / 4 plus the
 // sum of gammaln(a - i / 2) for i = 0, …, d - 1. Raises if d is negative.
 FARCALL_API Array multigammaln(const Array& a, int64_t d);
-// The regularised incomplete beta function; differentiable with respect to x only.
+// The regularized incomplete beta function; differentiable with respect to x only.
 FARCALL_API Array betainc(const Array& a, const Array& b, const Array& x);
 // The Hurwitz zeta function, the sum of (q + k)^-x for k = 0, 1, …; differentiable with respect to
 // q only.

@@ -189,7 +189,7 @@ FARCALL_API Array generalized_normal(const Array& key, const Array& p, ListOf<in
 
 // ---- vectors and matrices ----
 
-// `shape` is that of the result without its last dimension. `method` is the factorisation of the
+// `shape` is that of the result without its last dimension. `method` is the factorization of the
 // covariance: "cholesky", or, for singular ones, "eigh" or "svd". dtype defaults to that of the
 // parameters.
 FARCALL_API Array multivariate_normal(const Array& key, const Array& mean, const Array& cov,

@@ -1,4 +1,4 @@
-// Attributes with the names of XLA's header: AttrDecoding, which kernels may specialise,
+// Attributes with the names of XLA's header: AttrDecoding, which kernels may specialize,
 // dictionaries, pointers, and structs listed by XLA_FFI_REGISTER_STRUCT_ATTR_DECODING.
 #pragma once
 
@@ -50,12 +50,12 @@ struct FarcallAttr : BuiltinAttr {
 
 }  // namespace internal
 
-// Open: a kernel may specialise it with Type and `static std::optional<Type>
+// Open: a kernel may specialize it with Type and `static std::optional<Type>
 // Decode(XLA_FFI_AttrType, void*, DiagnosticEngine&)`.
 template <typename T>
 struct AttrDecoding : internal::FarcallAttr<T> {};
 
-// How HANDLER_AUTO binds a parameter. Kernels may specialise them.
+// How HANDLER_AUTO binds a parameter. Kernels may specialize them.
 template <typename T>
 struct ArgBinding {
   using Arg = void;

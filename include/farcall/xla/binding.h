@@ -25,7 +25,7 @@ struct RetBinding<Result<Buffer<dtype, rank>>> {
   using Ret = Buffer<dtype, rank>;
 };
 
-// Open: a kernel may specialise them with `static std::optional<…> Decode(XLA_FFI_ArgType, void*,
+// Open: a kernel may specialize them with `static std::optional<…> Decode(XLA_FFI_ArgType, void*,
 // DiagnosticEngine&)`. The buffers above do not need one.
 template <typename T>
 struct ArgDecoding {
@@ -189,7 +189,7 @@ class Binding {
     static_assert(internal::is_decodable<T>(),
                   "farcall: Attr<T>(): a T cannot be decoded from an attribute. Register it with "
                   "XLA_FFI_REGISTER_STRUCT_ATTR_DECODING or XLA_FFI_REGISTER_ENUM_ATTR_DECODING, "
-                  "or specialise xla::ffi::AttrDecoding");
+                  "or specialize xla::ffi::AttrDecoding");
     return With<internal::AttrTag<T>>(names_, name);
   }
   template <typename T>
@@ -210,7 +210,7 @@ class Binding {
   template <typename T = Context>
   constexpr With<internal::CtxTag<T>> Ctx() && {
     static_assert(internal::kIsCtx<T>,
-                  "farcall: Ctx<T>(): T is no context item of this header. Specialise "
+                  "farcall: Ctx<T>(): T is no context item of this header. Specialize "
                   "xla::ffi::CtxDecoding, or take the Context and ask its api()");
     return With<internal::CtxTag<T>>(names_);
   }

@@ -1,5 +1,5 @@
 // Context items with the names of XLA's header: tags for Bind().Ctx<Tag>(), and CtxDecoding, which
-// kernels may specialise. The function receives CtxDecoding<Tag>::Type.
+// kernels may specialize. The function receives CtxDecoding<Tag>::Type.
 #pragma once
 
 #include <farcall/handler/context.h>

@@ -303,7 +303,7 @@ constexpr auto bind_parameter(Bound binding) {
   } else {
     static_assert(!std::is_void_v<typename CtxBinding<P>::Ctx>,
                   "farcall: the binding of this parameter does not follow from its type. Give a "
-                  "binding (Ffi::Bind()...), or specialise ArgBinding, RetBinding, AttrBinding, "
+                  "binding (Ffi::Bind()...), or specialize ArgBinding, RetBinding, AttrBinding, "
                   "AttrsBinding or CtxBinding of xla::ffi");
     return std::move(binding).template Ctx<typename CtxBinding<P>::Ctx>();
   }

@@ -9,7 +9,7 @@
 
 FARCALL_XLA_NAMESPACE
 
-// Open: a kernel may specialise it for other return types, with `static XLA_FFI_Error* Encode(const
+// Open: a kernel may specialize it for other return types, with `static XLA_FFI_Error* Encode(const
 // XLA_FFI_Api*, XLA_FFI_InvokeContext*, T)`, or the same with XLA_FFI_Future*.
 template <ExecutionStage stage, typename T>
 struct ResultEncoding {
@@ -43,7 +43,7 @@ constexpr bool is_result() {
                       StateOf<T>::kIsState || !kIsMissing<ResultEncoding<stage, T>>;
   static_assert(ok,
                 "farcall: a handler's function returns Error, Future, or an "
-                "ErrorOr<std::unique_ptr<T>> with new state. For another type specialise "
+                "ErrorOr<std::unique_ptr<T>> with new state. For another type specialize "
                 "xla::ffi::ResultEncoding");
   return ok;
 }

@@ -8,7 +8,7 @@ other module takes functions from the core.
 from farcall import _core
 from farcall._docs import array_functions as array_functions
 from farcall._docs import distributions as distributions
-from farcall._docs import factorisations as factorisations
+from farcall._docs import factorizations as factorizations
 from farcall._docs import fourier as fourier
 from farcall._docs import images as images
 from farcall._docs import linear_algebra as linear_algebra

@@ -102,7 +102,7 @@ _LINALG = {
           hermitian: assume that ``a`` is Hermitian, which is faster.
           rcond: numpy's older name for ``rtol``.
         """,
-    "lstsq": """Least squares: the ``x`` of least norm that minimises ``|a @ x - b|``.
+    "lstsq": """Least squares: the ``x`` of least norm that minimizes ``|a @ x - b|``.
 
         Args:
           a: one matrix.
@@ -236,7 +236,7 @@ _SCIPY_LINALG = {
             faster to solve.
         """,
     "svd": "``U, s, Vh`` with ``a = U * s @ Vh``; only ``s`` without ``compute_uv``.",
-    "qr": """QR factorisation: ``q, r`` with ``a = q @ r``.
+    "qr": """QR factorization: ``q, r`` with ``a = q @ r``.
 
         Args:
           a: the matrices.

@@ -231,7 +231,7 @@ _OTHERS = {
           TypeError: for an operand that is not an array.
           ValueError: for different dtypes or shapes, and without cases.
         """,
-    "betainc": """The regularised incomplete beta function I_x(a, b); floats.
+    "betainc": """The regularized incomplete beta function I_x(a, b); floats.
 
         Args:
           a, b, x: arrays of one float dtype and shape; scalars are broadcast.

@@ -15,7 +15,7 @@ _DOCS = {
     "entr": "-x * log(x); 0 at zero, -infinity for x < 0.",
     "rel_entr": "p * log(p / q); 0 if p is 0, infinity if p or q is negative or q is 0.",
     "kl_div": "p * log(p / q) - p + q.",
-    "betainc": """The regularised incomplete beta function I_x(a, b).
+    "betainc": """The regularized incomplete beta function I_x(a, b).
 
         It has no derivatives with respect to ``a`` and ``b``.
         """,

@@ -1,7 +1,7 @@
-"""Factorisations and triangular systems, strict about dtypes, like ``jax.lax.linalg``.
+"""Factorizations and triangular systems, strict about dtypes, like ``jax.lax.linalg``.
 
 All functions take matrices stacked along any number of leading dimensions, of dtype float32,
-float64, complex64 or complex128. If the factorisation of a matrix fails, its results are NaN.
+float64, complex64 or complex128. If the factorization of a matrix fails, its results are NaN.
 """
 
 from __future__ import annotations

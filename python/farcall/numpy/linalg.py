@@ -1,7 +1,7 @@
 """Linear algebra with numpy's names and semantics.
 
 Integers become float32. All functions take matrices stacked along any number of leading dimensions.
-If the factorisation of a matrix fails, its results are NaN.
+If the factorization of a matrix fails, its results are NaN.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def multivariate_normal(
       shape: the shape of the result without its last dimension; by default the shape to which the
         leading dimensions of ``mean`` and ``cov`` broadcast.
       dtype: a float dtype; that of ``mean`` and ``cov`` by default.
-      method: the factorisation of ``cov``: ``"cholesky"``, or ``"eigh"`` or ``"svd"``, which
+      method: the factorization of ``cov``: ``"cholesky"``, or ``"eigh"`` or ``"svd"``, which
         singular matrices need.
     """
     del out_sharding

@@ -45,7 +45,7 @@ void run_tiles(int64_t count, int64_t num_threads, void (*work)(const void*, Til
     return work(data, tiles);
   }
   const std::thread::id caller = std::this_thread::get_id();
-  // oneTBB synchronises when it hands over work. The thread sanitizer does not see that: this store
+  // oneTBB synchronizes when it hands over work. The thread sanitizer does not see that: this store
   // and the matching loads tell it.
   shared.next.store(0, std::memory_order_release);
   const auto take_part = [&](int64_t) {

@@ -38,7 +38,7 @@ thread_local std::string t_exception;         // text of an exception that left 
 thread_local const void* t_future = nullptr;  // that the handler returned
 thread_local std::string t_changed_mode;      // what floating_point.h says after the call
 
-// Fills the stack, so that the handler's uninitialised variables have this value.
+// Fills the stack, so that the handler's uninitialized variables have this value.
 [[gnu::noinline]] void paint_stack(int byte) {
   constexpr size_t kBytes = 1 << 14;
   auto* memory = static_cast<volatile char*>(alloca(kBytes));

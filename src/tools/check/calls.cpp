@@ -272,7 +272,7 @@ class Calls {
     return most * 3 >= num_calls * 2;
   }
 
-  // Fills uninitialised memory in several ways: results that change depend on it, and elements that
+  // Fills uninitialized memory in several ways: results that change depend on it, and elements that
   // keep the pattern were not written. Returns false if results vary by themselves.
   bool look_for_what_was_not_written(Call& call) {
     const uint64_t seed = session_.options.seed + 11;
@@ -419,7 +419,7 @@ class Calls {
       return report("uninitialised-read", "heap",
                     what + " allocated memory that was not written, or was freed");
     if (changes(call, stack))
-      return report("uninitialised-read", "stack", what + " a variable that was not initialised");
+      return report("uninitialised-read", "stack", what + " a variable that was not initialized");
     if (changes(call, time))
       return report("nondeterministic", difference.operand, what + " the time of the call");
     report("uninitialised-read", difference.operand, what + " memory that was not written");

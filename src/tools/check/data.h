@@ -1,4 +1,4 @@
-// Contents of operands: random values for inputs, patterns for memory that is not initialised.
+// Contents of operands: random values for inputs, patterns for memory that is not initialized.
 #pragma once
 
 #include <cstddef>

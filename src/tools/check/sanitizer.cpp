@@ -187,7 +187,7 @@ std::string problem_of(const ElfFile& file) {
   if (file.sanitizer.empty() || is_in_process(file.sanitizer)) return "";
   if (file.sanitizer == "memory") {
     return "it was built with -fsanitize=memory, which works only in programs that are built with "
-           "it as a whole. Build the handler without; uninitialised reads are found by filling "
+           "it as a whole. Build the handler without; uninitialized reads are found by filling "
            "memory in several ways";
   }
   if (file.sanitizer == "undefined") {

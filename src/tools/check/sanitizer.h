@@ -40,7 +40,7 @@ void forbid(std::span<const std::byte> bytes);
 void allow(std::span<const std::byte> bytes);
 
 // What a thread did before send(event) happens before what another one does after receive(event),
-// for ThreadSanitizer, which does not see how this command synchronises threads.
+// for ThreadSanitizer, which does not see how this command synchronizes threads.
 void send(const void* event);
 void receive(const void* event);
 

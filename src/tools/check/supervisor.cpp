@@ -138,7 +138,7 @@ class Supervisor {
     const size_t large = found == tests.end() ? tests.back() : *found;
     steps.push_back({Step::Kind::kLeaks, middle});
     if (!refused_.empty()) steps.push_back({Step::Kind::kLeaks, refused_[refused_.size() / 2]});
-    // Reads of uninitialised memory make results differ between threads too.
+    // Reads of uninitialized memory make results differ between threads too.
     const bool is_steady = std::ranges::none_of(report_.findings, [](const CheckFinding& f) {
       return f.kind == "uninitialised-read" || f.kind == "nondeterministic";
     });

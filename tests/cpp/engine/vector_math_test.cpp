@@ -1,4 +1,4 @@
-// Vectorised math functions: accuracy, the special cases of C, subnormal numbers, and the same bits
+// Vectorized math functions: accuracy, the special cases of C, subnormal numbers, and the same bits
 // for each instruction set.
 #include <bit>
 #include <cmath>

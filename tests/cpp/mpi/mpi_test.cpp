@@ -24,7 +24,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// MPI is initialised once for all tests; the library uses the processes of mpirun.
+// MPI is initialized once for all tests; the library uses the processes of mpirun.
 class Job : public ::testing::Environment {
   void SetUp() override { mpi::initialize({.timeout_seconds = 60}); }
   void TearDown() override { mpi::shutdown(); }

@@ -1,4 +1,4 @@
-// The serialised CompileOptionsProto.
+// The serialized CompileOptionsProto.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -133,7 +133,7 @@ TEST(RoundTrip, LiteralsAndConstantsOfEveryDtype) {
     if (info.kind == DTypeKind::kSigned && info.bits < 8) {
       for (int64_t i = 0; i < count; ++i) bytes[i] = static_cast<unsigned char>(i - count / 2);
     }
-    // Normalises the values by one round trip through text: NaN has a single text form.
+    // Normalizes the values by one round trip through text: NaN has a single text form.
     for (int64_t i = 0; i < count; ++i) {
       parse_element(info.dtype, format_element(info.dtype, bytes + i * width), bytes + i * width);
     }

@@ -63,7 +63,7 @@ TEST(ScipyLinalg, SolvesTriangularSystems) {
               HasSubstr("solve_triangular: takes matrices"));
 }
 
-TEST(ScipyLinalg, FactorisesMatrices) {
+TEST(ScipyLinalg, FactorizesMatrices) {
   const Array tall = Array::of<double>({0, 1, 2, 0, 0, 3}, {3, 2});
   const auto [p, l, u] = scipy::linalg::lu(tall);
   const auto [q, r, order] = scipy::linalg::qr(tall, {.full = false, .pivoting = true});

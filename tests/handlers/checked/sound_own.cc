@@ -246,7 +246,7 @@ static void opens_and_closes(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(opens_and_closes, opens_and_closes);
 
-// Memory that is not initialised goes through the same arithmetic, and is left out.
+// Memory that is not initialized goes through the same arithmetic, and is left out.
 static void dead_lanes(F32 x, Out y) {
   const size_t n = x.element_count(), padded = (n + 8) / 8 * 8;
   const std::unique_ptr<float[]> lanes(new float[padded]);

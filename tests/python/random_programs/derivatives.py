@@ -50,7 +50,7 @@ LEFT_OUT = {
     elementwise.convert,
     elementwise.copy,
     elementwise.reduce_precision,
-    linear.factorisation,
+    linear.factorization,
     linear.fft,
 }
 

@@ -1,4 +1,4 @@
-"""MPI is initialised by somebody else, who uses it too, and finalizes it: as mpi4py does."""
+"""MPI is initialized by somebody else, who uses it too, and finalizes it: as mpi4py does."""
 
 from __future__ import annotations
 

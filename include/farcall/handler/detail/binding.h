@@ -82,7 +82,7 @@ struct FunctionTraits<R (C::*)(Ps...) const noexcept> : FunctionTraits<R (*)(Ps.
 
 // ---- kinds of parameters --------------------------------------------------------------------
 
-// A type that matches no other specialisation is an attribute.
+// A type that matches no other specialization is an attribute.
 template <typename T, typename = void>
 struct Param {
   static constexpr ParamKind kKind = ParamKind::kAttribute;

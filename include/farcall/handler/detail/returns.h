@@ -44,7 +44,7 @@ FARCALL_FFI_COLD inline FARCALL_FFI_Error* return_future(FARCALL_FFI_CallFrame* 
   return nullptr;
 }
 
-// std::unique_ptr, recognised by its members, so that this header does not include <memory>.
+// std::unique_ptr, recognized by its members, so that this header does not include <memory>.
 template <typename T, typename = void>
 struct OwnerTraits {
   static constexpr bool kIsOwner = false;

@@ -1,4 +1,4 @@
-// Loops that the compiler vectorises, compiled once for each instruction set that makes a
+// Loops that the compiler vectorizes, compiled once for each instruction set that makes a
 // difference. All give the same bits: no sum is reordered, and products are not fused with sums
 // (the files are compiled with -ffp-contract=off).
 #pragma once

@@ -1,4 +1,4 @@
-"""Products, convolutions, Fourier transforms and factorisations."""
+"""Products, convolutions, Fourier transforms and factorizations."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def fft(w: Writer) -> None:
     w.add(f"lax.fft({{0}}, '{kind}', {tuple(lengths)})", x, exact=False)
 
 
-# ---- factorisations ----
+# ---- factorizations ----
 
 
 def _square(w: Writer) -> Value:
@@ -166,9 +166,9 @@ def schur(w: Writer) -> None:
 FACTORISATIONS = [cholesky, cholesky, solve, solve, inverse, lu, slogdet, qr, eigh, svd, eig, schur]
 
 
-def factorisation(w: Writer) -> None:
+def factorization(w: Writer) -> None:
     w.choose(FACTORISATIONS)(w)
 
 
 OPERATIONS = [dot_general, dot_general, matmul, einsum, convolution, convolution, fft, fft]
-OPERATIONS += [factorisation, factorisation]
+OPERATIONS += [factorization, factorization]

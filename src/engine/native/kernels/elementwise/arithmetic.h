@@ -59,7 +59,7 @@ T multiply(T a, T b) {
 }
 
 // NaN wins, and +0 is above -0. All candidates are computed and one is selected, without branches,
-// so that loops are vectorised. Complex numbers are ordered by the real part, then the imaginary
+// so that loops are vectorized. Complex numbers are ordered by the real part, then the imaginary
 // part.
 template <class T>
 T maximum(T a, T b) {

@@ -76,7 +76,7 @@ struct OperandOf<Op, T> {
 // If the behaviour of an operation depends on a number, it takes that as the last argument.
 //
 // The output may be one of the inputs. ivdep states that iterations are independent, so that loops
-// are vectorised for that case too.
+// are vectorized for that case too.
 template <class Op, class T>
 void unary_loop(const void* const* inputs, void* output, int64_t size,
                 [[maybe_unused]] int64_t extra) {

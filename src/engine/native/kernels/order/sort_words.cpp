@@ -12,7 +12,7 @@
 namespace farcall::native {
 namespace {
 
-// Below this size, setting up the vectorised sort costs more than sorting.
+// Below this size, setting up the vectorized sort costs more than sorting.
 constexpr int64_t kFewWords = 64;
 // Bytes sorted between two checks for interrupts: about ten milliseconds of work.
 constexpr size_t kVectorBlockBytes = size_t{8} << 20, kScalarBlockBytes = size_t{1} << 20;

@@ -1,5 +1,5 @@
 // threefry2x32 with 20 rounds: J. Salmon, M. Moraes, R. Dror and D. Shaw, "Parallel random numbers:
-// as easy as 1, 2, 3" (SC 2011). The loops have no branches; the compiler vectorises them for the
+// as easy as 1, 2, 3" (SC 2011). The loops have no branches; the compiler vectorizes them for the
 // instruction sets in the list below.
 #include "engine/native/kernels/random/threefry.h"
 

@@ -30,7 +30,7 @@ bool is_better(T x, T best) {
 // The position of the first element for which `is_found` holds; there is one.
 template <class T, class IsFound>
 int64_t first_position(const T* x, int64_t size, IsFound is_found) {
-  // As wide as T, so that the loop is vectorised.
+  // As wide as T, so that the loop is vectorized.
   using Bits =
       std::conditional_t<sizeof(T) == 8, uint64_t,
                          std::conditional_t<sizeof(T) == 4, uint32_t,

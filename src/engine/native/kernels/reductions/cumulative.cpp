@@ -35,7 +35,7 @@ struct LogSumExp {
 
 // `run` combines `count` elements, `step` (1 or -1) apart, one by one into one accumulator. `row`
 // combines `count` elements, each into its own accumulator. With `is_first` the first elements
-// initialise the accumulators.
+// initialize the accumulators.
 struct CumulativeLoops {
   void (*run)(const void* x, void* y, int64_t count, int64_t step, bool is_first,
               void* accumulator) = nullptr;

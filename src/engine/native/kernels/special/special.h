@@ -30,7 +30,7 @@ double log_gamma(double x);
 float log_gamma(float x);
 
 // ---- incomplete.cpp
-// The regularised incomplete gamma functions: lower and upper.
+// The regularized incomplete gamma functions: lower and upper.
 template <class T>
 T igamma(T a, T x);
 template <class T>
@@ -42,7 +42,7 @@ T igamma_grad_a(T a, T x);
 // the distribution function.
 template <class T>
 T random_gamma_grad(T a, T sample);
-// The regularised incomplete beta function.
+// The regularized incomplete beta function.
 template <class T>
 T incomplete_beta(T a, T b, T x);
 

@@ -22,7 +22,7 @@ _DOCS = {
           TypeError: for an operand that is not an array.
           ValueError: for matrices that are not square, and other dtypes.
         """,
-    "lu": f"""LU factorisation with partial pivoting: ``x[permutation] = l @ u``.
+    "lu": f"""LU factorization with partial pivoting: ``x[permutation] = l @ u``.
 
         Args:
           x: matrices ``[…, m, n]``, of {_MATRICES}.
