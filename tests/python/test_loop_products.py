@@ -12,9 +12,9 @@ import farcall.numpy as fnp
 import numpy as np
 import pytest
 from farcall import lax
-from test_loop_code import FLOATS, assert_same, loops_of, pytestmark
+from loop_code import FLOATS, MARKS, assert_same, loops_of
 
-__all__ = ["pytestmark"]  # where there is no machine code, there is nothing to test
+pytestmark = MARKS
 
 
 def normal(seed: int, *shape: int, dtype: str = "float32", scale: float = 1) -> np.ndarray:

@@ -76,7 +76,7 @@ TEST(Bench, TellsOfCallsThatFail) {
   EXPECT_EQ(bench_sound("refuses_odd", {"--size", "N=3,4"}).exit_code, 0);
   SKIP_WITH_A_SANITIZER();
   const ChildResult crashed =
-      run_farcall({"bench", checked_library("planted_own") + ":null_pointer", "--no-limits",
+      run_farcall({"bench", checked_library("planted_ends") + ":null_pointer", "--no-limits",
                    "--json", "--seconds", "0.02"});
   EXPECT_EQ(crashed.exit_code, 3);
   EXPECT_THAT(parsed(crashed)["handlers"][0]["reason"].get<std::string>(),

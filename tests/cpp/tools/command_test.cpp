@@ -230,7 +230,7 @@ TEST(Command, ChecksAllHandlersOfALibrary) {
 
 TEST(Command, EndsWithTheTimeLimit) {
   SKIP_WITH_A_SANITIZER();
-  const auto result = run_farcall({"check", checked_library("planted_own") + ":hangs", "--timeout",
+  const auto result = run_farcall({"check", checked_library("planted_ends") + ":hangs", "--timeout",
                                    "0.7", "--call-timeout", "20"});
   EXPECT_EQ(result.exit_code, 124) << result.output;
   EXPECT_THAT(result.output, HasSubstr("the time limit was reached"));

@@ -123,7 +123,7 @@ TEST_F(Run, RunsAHandler) {
 
 TEST_F(Run, TellsOfHandlersThatCrash) {
   SKIP_WITH_A_SANITIZER();
-  const std::string handler = checked_library("planted_own") + ":divides_by_size";
+  const std::string handler = checked_library("planted_ends") + ":divides_by_size";
   const std::vector<std::string> call = {"--arg", "s32[0]", "--ret", "s32[]"};
   for (const char* subcommand : {"run", "trace"}) {
     std::vector<std::string> words = {subcommand, handler};
@@ -146,7 +146,7 @@ TEST_F(Run, TellsOfHandlersThatEndTheProcess) {
   const std::map<std::string, std::string> ends = {{"exits", "exit()"},
                                                    {"exits_at_once", "_exit()"}};
   for (const auto& [symbol, function] : ends) {
-    const std::string handler = checked_library("planted_own") + ":" + symbol;
+    const std::string handler = checked_library("planted_ends") + ":" + symbol;
     const auto result = run_farcall({"run", handler, "--arg", "f32[17]", "--ret", "f32[17]"});
     EXPECT_EQ(result.exit_code, 3) << result.output;
     EXPECT_THAT(result.output, HasSubstr("the handler ended the program with " + function));
@@ -154,7 +154,7 @@ TEST_F(Run, TellsOfHandlersThatEndTheProcess) {
 }
 
 TEST_F(Run, ATimeLimitIsAboveZero) {
-  const std::string handler = checked_library("planted_own") + ":hangs";
+  const std::string handler = checked_library("planted_ends") + ":hangs";
   std::vector<std::string> words = {"run",   handler,   "--arg",     "f32[17]",
                                     "--ret", "f32[17]", "--timeout", "0"};
   for (const char* subcommand : {"run", "trace", "check", "bench"}) {
