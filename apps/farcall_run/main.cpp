@@ -210,7 +210,7 @@ EXPORT void quick_exit(int code) noexcept { leave("quick_exit()", code); }
 int main(int argc, char** argv) {
   // The library starts the program this way for an isolated target (farcall/ffi/isolation.h).
   if (argc == 2 && std::string_view(argv[1]) == "--isolated") {
-    return detail::serve_isolated_calls(3, 4);
+    detail::serve_isolated_calls(3, 4);
   }
   CLI::App app{"Runs programs for the command farcall.", "farcall"};
   app.require_subcommand(1);

@@ -1,5 +1,4 @@
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include <farcall/exchange/export_handler.h>

@@ -1,7 +1,6 @@
 #include <farcall/ffi/attribute_type.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include <fmt/format.h>

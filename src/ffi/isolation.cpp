@@ -19,7 +19,6 @@
 #include <filesystem>
 #include <iterator>
 #include <mutex>
-#include <optional>
 #include <set>
 
 #include <fmt/format.h>

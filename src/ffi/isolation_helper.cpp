@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <span>
 #include <thread>
 
 #include <fmt/format.h>
@@ -199,7 +198,7 @@ class Server {
 }  // namespace
 }  // namespace farcall::runtime
 
-int farcall::detail::serve_isolated_calls(int socket, int memory) {
+void farcall::detail::serve_isolated_calls(int socket, int memory) {
   // Programs that a handler starts must not hold them.
   for (const int file : {socket, memory}) fcntl(file, F_SETFD, FD_CLOEXEC);
   runtime::catch_signals();

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include <farcall/core/error.h>
 #include <farcall/core/shape_dtype.h>

@@ -22,7 +22,7 @@ Svd factors_of(const Array& x, bool hermitian) {
 Array invert(const Array& x, const Array& rcond, bool hermitian) {
   const auto [u, s, vh] = factors_of(x, hermitian);
   const Array size = lax::abs(s);
-  const Array largest = numpy::max(size, std::vector<int64_t>{-1}, true);
+  const Array largest = numpy::max(size, std::vector<int64_t>{-1}, /*keepdims=*/true);
   const Array limit = as_column(numpy::broadcast_to(rcond, with_last(s.type(), 1, {}))) * largest;
   const Array is_kept = numpy::greater(size, limit);
   const Array one = number(1, s.dtype());

@@ -43,10 +43,10 @@ ffi::Error solve_with_factors(ffi::AnyBuffer a, ffi::AnyBuffer lu, ffi::Buffer<f
     const T* matrix = lu.reinterpret_data<T>();
     const int32_t* pivot = pivots.typed_data();
     return for_each_matrix(sizes->count, [&](int64_t) {
-      if (!transpose) exchange_rows(out, k, pivot, n, false);
+      if (!transpose) exchange_rows(out, k, pivot, n, /*inverse=*/false);
       lapack::trsm(transpose ? upper : lower, n, k, matrix, n, out, k);
       lapack::trsm(transpose ? lower : upper, n, k, matrix, n, out, k);
-      if (transpose) exchange_rows(out, k, pivot, n, true);
+      if (transpose) exchange_rows(out, k, pivot, n, /*inverse=*/true);
       out += int64_t{n} * k;
       matrix += int64_t{n} * n;
       pivot += n;
@@ -129,7 +129,8 @@ Array lu_solve(const Array& lu, const Array& pivots, const Array& b, bool transp
       .left_side = true, .lower = true, .transpose_a = transpose, .unit_diagonal = true};
   const TriangularOptions upper = {.left_side = true, .transpose_a = transpose};
   if (transpose) {
-    return exchange_rows(triangular_solve(lu, triangular_solve(lu, b, upper), lower), pivots, true);
+    return exchange_rows(triangular_solve(lu, triangular_solve(lu, b, upper), lower), pivots,
+                         /*inverse=*/true);
   }
   return triangular_solve(lu, triangular_solve(lu, exchange_rows(b, pivots), lower), upper);
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <initializer_list>
-#include <string>
 #include <vector>
 
 #include <farcall/abi.h>

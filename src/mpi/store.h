@@ -5,7 +5,6 @@
 
 #include <list>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -2,7 +2,6 @@
 // chosen.
 #include <farcall/nn/activations.h>
 
-#include <array>
 #include <numbers>
 #include <string_view>
 #include <vector>

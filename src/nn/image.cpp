@@ -1,7 +1,6 @@
 #include <farcall/nn/image.h>
 
 #include <numbers>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -82,7 +81,7 @@ Array weights_of(int64_t old_size, const Sampling& to, ResizeMethod method, bool
   place = place * step - numpy::astype(to.translation, dtype) * step - 0.5;
   const Array samples = places_in({old_size, 1}, dtype);
   const Array raw = kernel_at(method, numpy::absolute(place - samples) / width);
-  const Array total = numpy::sum(raw, 0, true);
+  const Array total = numpy::sum(raw, 0, /*keepdims=*/true);
   // Avoids division by zero where no old sample is near.
   const Array is_small = numpy::absolute(total) <= 1000 * 1.1920929e-07;
   const Array weights = numpy::where(is_small, 0.0, raw / numpy::where(is_small, 1.0, total));

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <numbers>
-#include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -47,7 +47,7 @@ Sums sums_of(const Array& x, const Axes& axes, const LogSumExpOptions& options) 
   std::vector<int64_t> which = numpy::normalize_axes(axes, a.rank(), "logsumexp");
   const Array largest = finite_maximum(a, which);
   const Array terms = numpy::exp(a - largest);
-  const Array total = numpy::sum(options.b ? factors * terms : terms, which, true);
+  const Array total = numpy::sum(options.b ? factors * terms : terms, which, /*keepdims=*/true);
   return {total, largest, std::move(which)};
 }
 
@@ -57,7 +57,7 @@ Array softmax(const Array& x, const Axes& axes, const std::optional<Array>& wher
   const Array a = counted_floats(x, where, "softmax");
   const std::vector<int64_t> which = numpy::normalize_axes(axes, a.rank(), "softmax");
   const Array terms = numpy::exp(a - finite_maximum(a, which));
-  const Array result = terms / numpy::sum(terms, which, true);
+  const Array result = terms / numpy::sum(terms, which, /*keepdims=*/true);
   return where ? numpy::where(*where, result, 0) : result;
 }
 
@@ -65,7 +65,8 @@ Array log_softmax(const Array& x, const Axes& axes, const std::optional<Array>& 
   const Array a = counted_floats(x, where, "log_softmax");
   const std::vector<int64_t> which = numpy::normalize_axes(axes, a.rank(), "log_softmax");
   const Array shifted = a - finite_maximum(a, which);
-  const Array result = shifted - numpy::log(numpy::sum(numpy::exp(shifted), which, true));
+  const Array result =
+      shifted - numpy::log(numpy::sum(numpy::exp(shifted), which, /*keepdims=*/true));
   return where ? numpy::where(*where, result, -std::numeric_limits<double>::infinity()) : result;
 }
 

@@ -5,7 +5,6 @@
 #include <limits>
 #include <numbers>
 #include <ranges>
-#include <string>
 
 #include <fmt/format.h>
 

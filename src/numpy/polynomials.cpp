@@ -1,7 +1,6 @@
 #include <farcall/numpy/polynomials.h>
 
 #include <algorithm>
-#include <string>
 #include <utility>
 #include <vector>
 

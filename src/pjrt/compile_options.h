@@ -1,7 +1,6 @@
 // CompileOptionsProto, which a plugin takes with a program, in serialized form.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 

@@ -1,6 +1,5 @@
 #include "random/checks.h"
 
-#include <array>
 #include <cmath>
 #include <vector>
 

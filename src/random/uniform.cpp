@@ -3,7 +3,6 @@
 #include "random/uniform.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -22,7 +22,8 @@ Array logpdf(const Array& x_in, const Array& alpha_in) {
                     "as long or one shorter, got {} and {}",
                     alpha.type().to_string(), x.type().to_string()));
   }
-  if (x.shape()[0] != alpha.shape()[0]) x = np::concatenate({x, 1 - np::sum(x, 0, true)}, 0);
+  if (x.shape()[0] != alpha.shape()[0])
+    x = np::concatenate({x, 1 - np::sum(x, 0, /*keepdims=*/true)}, 0);
   const Array constant = np::sum(lax::lgamma(alpha)) - lax::lgamma(np::sum(alpha));
   Shape column_shape(x.rank(), 1);
   column_shape[0] = alpha.shape()[0];

@@ -1,6 +1,5 @@
 // Loops and branches. Their regions read values that they do not change directly from outside. If a
 // program inside has effects, the number of the run is passed through the region like a carry.
-#include <array>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

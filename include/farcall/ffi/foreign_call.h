@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -116,8 +115,8 @@ class FARCALL_API Invocation {
   // Destroys the states of the initialize and the prepare stage.
   void end() noexcept;
 
-  // Adds the memory that the handler sees instead of the set pointers. There is some only if calls
-  // are checked. A MemoryKeeper has to keep it too.
+  // Appends the memory that checked calls pass to the handler in place of the pointers that were
+  // set. A MemoryKeeper must keep it too. Appends nothing if calls are not checked.
   void add_memory(std::vector<Storage>& all) const;
 
   // The number of scratch blocks that handlers did not free before their call ended; the runtime

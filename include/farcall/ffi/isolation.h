@@ -2,7 +2,6 @@
 // error of the call, and the program continues.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
 #include <farcall/core/export.h>
@@ -40,9 +39,9 @@ inline void register_isolated_ffi_target(std::string_view name, FARCALL_FFI_Hand
 }
 
 namespace detail {
-// The helper's side: answers calls from a socket, with operands in the memory of a file, until the
-// other end is closed. Never returns; ends the process.
-FARCALL_API int serve_isolated_calls(int socket, int memory);
+// For the helper process: answers calls from a socket, with operands in the memory of a file, until
+// the other end is closed. Then ends the process.
+[[noreturn]] FARCALL_API void serve_isolated_calls(int socket, int memory);
 
 // For programs that only run handlers. From now on, a signal that would end this process calls
 // `report` with its name and the stack of the handler; `report` may end the process.

@@ -4,7 +4,6 @@
 // handlers' code must stay loaded for the life of the process.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -152,9 +151,9 @@ FARCALL_API std::shared_ptr<const AttributeTypes> declared_attributes(std::strin
 // Changes with each registration.
 FARCALL_API uint64_t registry_version();
 
-// Typed or untyped.
+// Whether a typed or an untyped target has this name.
 FARCALL_API bool is_registered(std::string_view name, std::string_view platform = "cpu");
-// Sorted.
+// The names of all targets, sorted.
 FARCALL_API std::vector<std::string> registered_targets(std::string_view platform = "cpu");
 
 // ---- types of state and user data ----

@@ -1,7 +1,6 @@
 // The threads that handlers schedule tasks on.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 
 #include <farcall/core/export.h>

@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include <farcall/core/export.h>
 #include <farcall/trace/array.h>
@@ -55,8 +54,9 @@ struct PivotedQr {
   Array q, r, order;
 };
 FARCALL_API PivotedQr pivoted_qr(const Array& x, bool full_matrices = true);
-// R in the upper triangle of `a`, [m, n]; below the diagonal the Householder vectors. Q is the
-// product of their reflections, whose factors are `taus`, [k].
+// The QR decomposition in LAPACK's form. `a`, [m, n], holds R in its upper triangle and the
+// Householder vectors below the diagonal. Q is the product of their reflections, whose factors are
+// `taus`, [k].
 struct Geqrf {
   Array a, taus;
 };

@@ -33,8 +33,8 @@ FARCALL_API void shutdown();
 using Reduction = std::string;
 
 // The elementwise reduction over all processes; every process gets the result. In forward mode the
-// derivative is the sum of the tangents. In reverse mode each process keeps its cotangent: the
-// losses that the processes compute from the sum count as one loss; they are not added.
+// derivative is the sum of the tangents. In reverse mode each process keeps its own cotangent: the
+// processes are assumed to compute one loss from the sum. Their losses are not added.
 FARCALL_API Array allreduce(const Array& x, const Reduction& op = "sum");
 // The same for process `root` only; the other processes get x.
 FARCALL_API Array reduce(const Array& x, const Reduction& op, int root);

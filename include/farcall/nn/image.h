@@ -1,6 +1,7 @@
 // Resizing of images (namespace farcall::image): resampling of arrays along dimensions.
 //
-// Raise Error (INVALID_ARGUMENT) naming the function if the rank of the shape is not the image's.
+// All raise Error (INVALID_ARGUMENT) naming the function if the rank of the shape is not that of
+// the image.
 #pragma once
 
 #include <cstdint>

@@ -47,7 +47,8 @@ struct StandardizeOptions {
   std::optional<Array> mean = {}, variance = {};
   Array epsilon = 1e-5;
   std::optional<Array> where = {};  // the elements that the mean and variance are computed from
-  // Whether the variance is the mean of (x - mean)², else the mean of x² less that of x, squared.
+  // How to compute the variance. True: the mean of (x - mean)². False: the mean of x² minus the
+  // square of the mean, which loses precision if the mean is large.
   bool is_two_pass = false;
 };
 // (x - mean) / sqrt(variance + epsilon).

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <utility>
 
 #include <farcall/core/export.h>
 #include <farcall/core/list_of.h>
@@ -28,8 +27,8 @@ FARCALL_API Parts modf(const Array& x);
 // The remainder with the sign of the dividend; 0 for integers divided by zero.
 FARCALL_API Array fmod(const Array& x, const Array& y);
 FARCALL_API Array reciprocal(const Array& x);
-FARCALL_API Array float_power(const Array& x, const Array& y);
-FARCALL_API Array fabs(const Array& x);
+FARCALL_API Array float_power(const Array& x, const Array& y);  // power of floats
+FARCALL_API Array fabs(const Array& x);                         // absolute of floats
 // The larger or smaller operand; if one is NaN, the other one.
 FARCALL_API Array fmax(const Array& x, const Array& y);
 FARCALL_API Array fmin(const Array& x, const Array& y);

@@ -14,8 +14,8 @@
 
 namespace farcall::numpy::fft {
 
-// Which transform is divided by the number of elements: the inverse (kBackward) or the forward one
-// (kForward). kOrtho divides both by its square root.
+// Which transform is divided by the number of elements n: kBackward the inverse, kForward the
+// forward one. kOrtho divides both by sqrt(n).
 enum class Norm : uint8_t { kBackward, kOrtho, kForward };
 
 // Transforms along one axis. The axis is first truncated or zero-padded to size `n`. Raise

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <utility>
 
 #include <farcall/core/dtype.h>
 #include <farcall/core/export.h>
@@ -25,8 +24,8 @@ namespace farcall::numpy::linalg {
 FARCALL_API Array cholesky(const Array& a, bool upper = false, bool symmetrize_input = true);
 // Q is square if `complete`.
 FARCALL_API farcall::linalg::Qr qr(const Array& a, bool complete = false);
-// The Householder reflectors and their factors, as LAPACK returns them; the reflectors are
-// transposed.
+// The Householder vectors and factors of farcall::linalg::geqrf. The matrix of the vectors is
+// transposed, as numpy's mode "raw" returns it.
 FARCALL_API farcall::linalg::Geqrf raw_qr(const Array& a);
 
 struct SvdOptions {
@@ -92,7 +91,7 @@ FARCALL_API Array matrix_power(const Array& a, int64_t n);
 // The product of two or more matrices in the order with the fewest multiplications. The first and
 // the last may be vectors.
 FARCALL_API Array multi_dot(ListOf<Array> arrays);
-// Of vectors of three elements along `axis` of both operands.
+// The cross product of vectors of three elements along `axis` of both operands.
 FARCALL_API Array cross(const Array& x, const Array& y, int64_t axis = -1);
 
 // ---- diagonals ----

@@ -71,7 +71,7 @@ FARCALL_API Array trapezoid(const Array& y, const std::optional<Array>& x = {},
                             const Array& dx = 1.0, int64_t axis = -1);
 // Adds multiples of `period` to p so that neighbours along an axis differ by at most half a period.
 // Only jumps larger than `discont` (default: half a period) are changed. Integers stay integers if
-// the period is one.
+// the period is an integer.
 struct UnwrapOptions {
   std::optional<Array> discont = {};
   int64_t axis = -1;

@@ -41,7 +41,8 @@ FARCALL_API Array extract(const Array& condition, const Array& x,
                           const CompressOptions& options = {});
 
 // The first `size` distinct elements in ascending order. If there are fewer, the result is padded
-// with `fill_value` (default: the smallest element).
+// with `fill_value` (default: the smallest element). With `equal_nan`, all NaNs count as one
+// element.
 struct Distinct {
   Array values;
   Array index;    // of the first occurrence in the flattened array; int32

@@ -10,7 +10,7 @@
 namespace farcall::numpy {
 
 FARCALL_API Array bartlett(int64_t size);  // a triangle that ends in zeros
-FARCALL_API Array blackman(int64_t size);  // a sum of three cosines
+FARCALL_API Array blackman(int64_t size);  // a constant plus two cosines
 FARCALL_API Array hamming(int64_t size);   // a raised cosine that does not end in zeros
 FARCALL_API Array hanning(int64_t size);   // a raised cosine that ends in zeros
 // A larger `beta` gives a narrower window.

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <map>
 #include <optional>
 #include <span>
@@ -104,8 +103,8 @@ enum class CallbackKind : uint8_t { kBuffer, kPure, kIo, kDebug };
 // "buffer_callback", ...
 FARCALL_API std::string_view callback_kind_name(CallbackKind kind);
 FARCALL_API const Primitive& callback_primitive(CallbackKind kind);
-// Wraps the function so that its operations are evaluated eagerly, even while the calling thread
-// records or transforms.
+// Wraps the function so that its operations run eagerly, even while the calling thread records or
+// transforms a function.
 FARCALL_API CallbackPtr make_program_callback(std::string name, CallbackFunction function,
                                               bool command_buffer_compatible = false,
                                               bool takes_lock_of_front = false);

@@ -28,7 +28,7 @@ class FARCALL_API CheckError : public Error {
   [[noreturn]] void raise_with(std::string message) const override;
 };
 
-// `atol` and `rtol` default to what the narrowest float dtype among arguments and results explains.
+// The default tolerances depend on the narrowest float dtype among arguments and results.
 struct DerivativeChecks {
   int64_t order = 1;  // 2 also checks the derivative of the first derivative along one direction
   bool forward = true, reverse = true;
@@ -39,7 +39,7 @@ struct BatchChecks {
   // The mapped dimension of each argument, or std::nullopt. By default every combination of none,
   // the first and the last dimension is checked, for one vmap and for two nested ones.
   std::optional<std::vector<std::optional<int64_t>>> in_axes = {};
-  std::array<int64_t, 2> sizes = {3, 2};  // of the batches; the second of inner ones
+  std::array<int64_t, 2> sizes = {3, 2};  // of the outer and of the inner batch
   std::optional<double> atol = {}, rtol = {};
 };
 
@@ -50,8 +50,8 @@ using farcall::detail::LeafCall;
 // `arguments` is the structure of the tuple of the call's arguments.
 FARCALL_API void check_derivatives(LeafCall& call, const TreeDef& arguments,
                                    const DerivativeChecks& options);
-// `report` is called while an error of a batched call is handled, with the name of the vmap, and
-// raises what the caller gets. Without it, the name becomes a prefix of the message.
+// `report` is called with the name of the vmap while an error of a batched call is handled. It
+// raises the error that the caller gets. Without it, the name becomes a prefix of the message.
 using ErrorReport = std::function<void(const std::string& where)>;
 FARCALL_API void check_batching(LeafCall& call, const TreeDef& arguments,
                                 const BatchChecks& options, const ErrorReport& report = {});

@@ -39,8 +39,9 @@ FARCALL_API LoopResults scan(const ScanBody& body, std::span<const Array> init,
 FARCALL_API std::vector<Array> while_loop(const FlatFunction& cond, const FlatFunction& body,
                                           std::span<const Array> init);
 
-// Calls `body` with i = lower, …, upper - 1. If both bounds are known this is a scan, so reverse
-// mode works; else it is a while loop.
+// Calls `body` with i = lower, …, upper - 1. If both bounds are known, this is a scan, so reverse
+// mode works; else it is a while loop. `unroll` is that of the scan; it is refused for a while
+// loop.
 using ForBody = std::function<std::vector<Array>(const Array& i, std::span<const Array> carry)>;
 FARCALL_API std::vector<Array> fori_loop(const Array& lower, const Array& upper,
                                          const ForBody& body, std::span<const Array> init,
@@ -70,8 +71,8 @@ using LeafName = std::function<std::string(size_t)>;
 FARCALL_API LeafName numbered(std::string list);
 
 // A weakly typed carry takes the dtype that the body returns. Where axes are tracked
-// (trace/varying.h), a carry varies over the axes over which its initial value or what the body
-// returns varies.
+// (trace/varying.h), a carry varies over all axes of its initial value and of the value that the
+// body returns.
 FARCALL_API Recording record_scan(const ScanBody& body, std::span<const Array> init,
                                   std::span<const Array> xs, const LeafName& name);
 FARCALL_API LoopResults run_scan(const Recording& body, std::span<const Array> init,

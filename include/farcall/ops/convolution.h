@@ -60,9 +60,10 @@ struct ConvTransposeOptions {
   // they pad the dilated operand.
   bool use_consistent_padding = false;
 };
-// The transpose of a convolution with respect to its left operand, up to padding. It enlarges lhs
-// by `strides`, the distance between its elements. kSame gives size * stride, kValid all sums.
-// Raises for kSameLower.
+// The transpose of a convolution with respect to its left operand, up to padding: lhs is dilated by
+// `strides`, padded, and convolved with rhs. With kSame, a spatial dimension of the result has size
+// n * stride, with kValid n * stride + max(window - stride, 0), where n is its size in lhs. Raises
+// for kSameLower.
 FARCALL_API Array conv_transpose(const Array& lhs, const Array& rhs, ListOf<int64_t> strides,
                                  PaddingKind padding, const ConvTransposeOptions& options = {});
 FARCALL_API Array conv_transpose(const Array& lhs, const Array& rhs, ListOf<int64_t> strides,

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,8 +43,9 @@ struct CustomPartitioning {
   // divides all of them. If a reduction factor is divided, the function of `partition` must sum the
   // results (psum).
   std::function<ShardingRule(const SpreadCall& call)> sharding_rule = {};
-  // Used without a sharding rule. Return the specs of the results, computed from those of the
-  // operands, or, if all operands are whole, from the wanted specs of the results.
+  // Used without a sharding rule. Both return the specs of the results. The first computes them
+  // from the specs of the operands. The second is called if all operands are whole, and computes
+  // them from the specs that are requested for the results.
   std::function<std::vector<PartitionSpec>(const SpreadCall& call)> infer_sharding_from_operands =
       {};
   std::function<std::vector<PartitionSpec>(const SpreadCall& call)> propagate_user_sharding = {};

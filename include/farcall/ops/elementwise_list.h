@@ -7,8 +7,8 @@
 //   function: the name in farcall::lax and in Python's farcall.lax.
 //   primitive: the name in programs and in the engines' kernel tables.
 //   kinds: of the operands: B bool, S signed, U unsigned, F float, C complex, K random key.
-//   result: kSame as the operands, kBool, kReal the real type of a complex one, kComplex the
-//     complex type of a real one.
+//   result: kSame as the operands, kBool, kReal the dtype of the parts of complex numbers, kComplex
+//     the complex dtype with parts of the operands' dtype.
 //   domain: the real numbers for which it is defined and smooth, from which tests take arguments.
 //     kInside is (-1, 1), kUnit (0, 1).
 //   summary: the first line of its documentation.
@@ -57,7 +57,7 @@ FARCALL_UNARY(floor, "floor", F, kSame, kAnywhere,
 FARCALL_UNARY(ceil, "ceil", F, kSame, kAnywhere, "The smallest integer not less than x; floats.",
               ZERO_DERIVATIVE)
 FARCALL_UNARY(is_finite, "is_finite", F, kBool, kAnywhere,
-              "Whether an element is neither infinite nor NaN: bools; of floats.", ZERO_DERIVATIVE)
+              "Whether x is neither infinite nor NaN, as bools; floats.", ZERO_DERIVATIVE)
 FARCALL_UNARY(bitwise_not, "not", B | S | U, kSame, kAnywhere,
               "The bits of integers inverted; logical not for bools.", ZERO_DERIVATIVE)
 FARCALL_UNARY(exp, "exp", F | C, kSame, kAnywhere,
@@ -68,9 +68,9 @@ FARCALL_UNARY(exp2, "exp2", F | C, kSame, kAnywhere,
               DERIVATIVE(mul(t, mul(r, like(r, kLog2)))))
 FARCALL_NUMPY_UNARY(exp2, exp2, "2 to the power of x.")
 FARCALL_UNARY(expm1, "expm1", F | C, kSame, kAnywhere,
-              "exp(x) - 1, exact near 0; floats and complex numbers.",
+              "exp(x) - 1, accurate near 0; floats and complex numbers.",
               DERIVATIVE(mul(t, one_plus(r))))
-FARCALL_NUMPY_UNARY(expm1, expm1, "exp(x) - 1, exact near 0.")
+FARCALL_NUMPY_UNARY(expm1, expm1, "exp(x) - 1, accurate near 0.")
 FARCALL_UNARY(log, "log", F | C, kSame, kPositive,
               "The natural logarithm; floats and complex numbers.", DERIVATIVE(div(t, x)))
 FARCALL_NUMPY_UNARY(log, log, "The natural logarithm; NaN below 0 for real numbers.")
@@ -79,9 +79,9 @@ FARCALL_UNARY(log2, "log2", F, kSame, kPositive, "The logarithm to base 2; float
 FARCALL_UNARY(log10, "log10", F, kSame, kPositive, "The logarithm to base 10; floats.",
               DERIVATIVE(div(t, mul(x, like(x, kLog10)))))
 FARCALL_UNARY(log1p, "log1p", F | C, kSame, kPositive,
-              "log(1 + x), exact near 0; floats and complex numbers.",
+              "log(1 + x), accurate near 0; floats and complex numbers.",
               DERIVATIVE(div(t, one_plus(x))))
-FARCALL_NUMPY_UNARY(log1p, log1p, "log(1 + x), exact near 0.")
+FARCALL_NUMPY_UNARY(log1p, log1p, "log(1 + x), accurate near 0.")
 FARCALL_UNARY(sqrt, "sqrt", F | C, kSame, kPositive, "The square root; floats and complex numbers.",
               DERIVATIVE(mul(t, div(like(r, 0.5), r))))
 FARCALL_NUMPY_UNARY(sqrt, sqrt, "The square root; NaN below 0 for real numbers.")
@@ -140,7 +140,7 @@ FARCALL_SPECIAL_UNARY(expit, logistic, x, "1 / (1 + exp(-x)).")
 FARCALL_UNARY(erf, "erf", F, kSame, kAnywhere, "The error function; floats.",
               DERIVATIVE(mul(t, erf_slope(x, 1))))
 FARCALL_SPECIAL_UNARY(erf, erf, x, "The error function.")
-FARCALL_UNARY(erfc, "erfc", F, kSame, kAnywhere, "1 - erf(x), exact for large x; floats.",
+FARCALL_UNARY(erfc, "erfc", F, kSame, kAnywhere, "1 - erf(x), accurate for large x; floats.",
               DERIVATIVE(mul(t, erf_slope(x, -1))))
 FARCALL_SPECIAL_UNARY(erfc, erfc, x, "1 - erf(x).")
 FARCALL_UNARY(erf_inv, "erf_inv", F, kSame, kInside, "The inverse of erf; floats.",
@@ -275,7 +275,7 @@ FARCALL_BINARY(atan2, "atan2", F, kSame,
 FARCALL_BINARY(nextafter, "nextafter", F, kSame, "The float next to x in the direction of y.",
                DERIVATIVE_BY_X(t))
 FARCALL_BINARY(
-    polygamma, "polygamma", F, kSame, "The derivative number x of digamma at y; floats.",
+    polygamma, "polygamma", F, kSame, "The derivative of order x of digamma at y; floats.",
     DERIVATIVES(no_derivative("polygamma: has no derivative with respect to its order m"),
                 mul(t, polygamma(one_plus(x), y))))
 FARCALL_SPECIAL_BINARY(polygamma, polygamma, n, x, "The derivative of digamma of order ``n``.")
@@ -296,15 +296,19 @@ FARCALL_BINARY(shift_right_logical, "shift_right_logical", S | U, kSame,
                "x shifted right by y bits, filled with zeros; integers.", ZERO_DERIVATIVE)
 FARCALL_BINARY(shift_right_arithmetic, "shift_right_arithmetic", S | U, kSame,
                "x / 2 ** y rounded down; integers.", ZERO_DERIVATIVE)
-FARCALL_BINARY(eq, "eq", B | S | U | F | C | K, kBool, "Whether x is y: bools.", ZERO_DERIVATIVE)
-FARCALL_NUMPY_BINARY(equal, eq, "Whether x is y.")
-FARCALL_BINARY(ne, "ne", B | S | U | F | C | K, kBool, "Whether x is not y: bools.",
+FARCALL_BINARY(eq, "eq", B | S | U | F | C | K, kBool, "Whether x equals y, as bools.",
                ZERO_DERIVATIVE)
-FARCALL_NUMPY_BINARY(not_equal, ne, "Whether x is not y.")
-FARCALL_BINARY(lt, "lt", B | S | U | F, kBool, "Whether x is below y: bools.", ZERO_DERIVATIVE)
-FARCALL_BINARY(le, "le", B | S | U | F, kBool, "Whether x is not above y: bools.", ZERO_DERIVATIVE)
-FARCALL_BINARY(gt, "gt", B | S | U | F, kBool, "Whether x is above y: bools.", ZERO_DERIVATIVE)
-FARCALL_BINARY(ge, "ge", B | S | U | F, kBool, "Whether x is not below y: bools.", ZERO_DERIVATIVE)
+FARCALL_NUMPY_BINARY(equal, eq, "Whether x equals y.")
+FARCALL_BINARY(ne, "ne", B | S | U | F | C | K, kBool, "Whether x differs from y, as bools.",
+               ZERO_DERIVATIVE)
+FARCALL_NUMPY_BINARY(not_equal, ne, "Whether x differs from y.")
+FARCALL_BINARY(lt, "lt", B | S | U | F, kBool, "Whether x is less than y, as bools.",
+               ZERO_DERIVATIVE)
+FARCALL_BINARY(le, "le", B | S | U | F, kBool, "Whether x is at most y, as bools.", ZERO_DERIVATIVE)
+FARCALL_BINARY(gt, "gt", B | S | U | F, kBool, "Whether x is greater than y, as bools.",
+               ZERO_DERIVATIVE)
+FARCALL_BINARY(ge, "ge", B | S | U | F, kBool, "Whether x is at least y, as bools.",
+               ZERO_DERIVATIVE)
 FARCALL_BINARY(complex, "complex", F, kComplex, "x + yj, of floats.",
                DERIVATIVES(complex(t, like(t, 0)), complex(like(t, 0), t)),
                TRANSPOSES(real(ct), neg(imag(ct))))

@@ -8,8 +8,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <vector>
 
 #include <farcall/core/export.h>
 #include <farcall/core/list_of.h>
@@ -52,12 +50,12 @@ FARCALL_API Array clamp(const Array& low, const Array& x, const Array& high);
 // result, or 1.
 FARCALL_API Array broadcast_in_dim(const Array& x, ListOf<int64_t> shape,
                                    ListOf<int64_t> broadcast_dimensions);
-// The same elements, in row-major order, in another shape. transpose: dimension i of the result is
-// dimension permutation[i] of x. Both return x itself if nothing changes.
+// reshape: the same elements, in row-major order, in another shape. transpose: dimension i of the
+// result is dimension permutation[i] of x. Both return x itself if nothing changes.
 FARCALL_API Array reshape(const Array& x, ListOf<int64_t> new_sizes);
 FARCALL_API Array transpose(const Array& x, ListOf<int64_t> permutation);
-// Inserts dimensions of size 1 at these positions of the result; removes these dimensions, which
-// must have size 1.
+// expand_dims inserts dimensions of size 1 at these positions of the result. squeeze removes these
+// dimensions, which must have size 1.
 FARCALL_API Array expand_dims(const Array& x, ListOf<int64_t> dimensions);
 FARCALL_API Array squeeze(const Array& x, ListOf<int64_t> dimensions);
 // The elements start, start + stride, … below the limit of each dimension. Strides default to 1.
@@ -70,7 +68,7 @@ FARCALL_API Array rev(const Array& x, ListOf<int64_t> dimensions);
 // 0, 1, 2, … along `dimension`.
 FARCALL_API Array iota(DType dtype, ListOf<int64_t> shape, int64_t dimension);
 
-// Reductions along `axes`, increasing, which the result does not have. reduce_and and reduce_or
+// Reductions along `axes`, which increase and are removed. reduce_and and reduce_or
 // take integers (bitwise) and bools. An empty reduction gives the identity; for max and min, the
 // lowest and the highest number of the dtype (infinities for floats).
 FARCALL_API Array reduce_sum(const Array& x, ListOf<int64_t> axes);

@@ -55,12 +55,15 @@ FARCALL_API Array floor(const Array& x);
 FARCALL_API Array ceil(const Array& x);
 FARCALL_API Array rint(const Array& x);
 
-// ---- floating-point functions; integers become float32 ----
+// ---- floating-point functions ----
+// Integers become float32.
 FARCALL_API Array log2(const Array& x);
 FARCALL_API Array log10(const Array& x);
+// bools.
 FARCALL_API Array isfinite(const Array& x);
 FARCALL_API Array isnan(const Array& x);
 FARCALL_API Array isinf(const Array& x);
+// For arrays that are not complex: x, zeros, and x.
 FARCALL_API Array real(const Array& x);
 FARCALL_API Array imag(const Array& x);
 FARCALL_API Array conjugate(const Array& x);
@@ -77,7 +80,8 @@ FARCALL_API Array logical_not(const Array& x);
 FARCALL_API Array bitwise_not(const Array& x);
 FARCALL_API Array left_shift(const Array& x, const Array& y);
 FARCALL_API Array right_shift(const Array& x, const Array& y);
-// The greatest common divisor and the least common multiple of integers; never negative.
+// The greatest common divisor and the least common multiple of integers. They are not negative
+// unless they overflow.
 FARCALL_API Array gcd(const Array& x, const Array& y);
 FARCALL_API Array lcm(const Array& x, const Array& y);
 // x where the condition is nonzero, else y; all are broadcast together.

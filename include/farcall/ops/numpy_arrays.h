@@ -4,9 +4,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <farcall/core/export.h>

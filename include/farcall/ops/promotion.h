@@ -3,7 +3,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include <farcall/core/export.h>
 #include <farcall/core/shape_dtype.h>

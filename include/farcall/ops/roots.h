@@ -1,5 +1,5 @@
-// custom_root: a root that a given solver finds, with the derivative of the implicit function. Over
-// flat lists of arrays and over trees.
+// custom_root: a root of a function, found by a solver of the user. Its derivative comes from the
+// implicit function theorem. For flat lists of arrays and for trees.
 #pragma once
 
 #include <functional>

@@ -7,7 +7,7 @@
 
 namespace farcall {
 
-// Raises OVERFLOW for an integer out of the dtype's range and for an infinity converted to an
+// Raises OverflowError for an integer out of the dtype's range and for an infinity converted to an
 // integer, INVALID_ARGUMENT for a NaN converted to an integer, and TypeError for a complex number
 // converted to a real one. Conversion to an integer truncates; conversion to a float rounds.
 FARCALL_API Array scalar_of(const ScalarNode::Number& number, DType dtype);

@@ -3,8 +3,8 @@
 //
 // Each pass also handles the programs inside loops and branches, and returns the program itself if
 // there is nothing to do. Foreign calls and callbacks run as often as before and in the same order,
-// except that calls without effects may go if nobody reads their results. Their operands keep
-// memory of their own, so that the copies that an engine reports for them do not change.
+// except that calls without effects may be removed if nothing reads their results. Their operands
+// keep memory of their own, so that the copies that an engine reports for them do not change.
 //
 // If the argument is the only reference to a program, the program is changed in place.
 #pragma once
@@ -27,7 +27,7 @@ FARCALL_API ProgramPtr inline_calls(ProgramPtr program);
 // branch. Raises UNIMPLEMENTED, with the user's line, if there is no function for this platform.
 FARCALL_API ProgramPtr choose_platform(ProgramPtr program, std::string_view platform);
 
-// Removes equations without effects whose results nobody reads, unread constants, and unread
+// Removes equations without effects whose results nothing reads, unread constants, and unread
 // results of scans. Variables keep their numbers.
 FARCALL_API ProgramPtr remove_dead_code(ProgramPtr program);
 

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,8 +45,8 @@ class FARCALL_API Processes {
                         std::span<const Message> receives) = 0;
   // Gives all processes a value of this key; a later one replaces it.
   virtual void put(std::string_view key, std::string_view value) = 0;
-  // The value of this key. Waits for it, for at most this many seconds and whatever the timeout of
-  // the job is; then none if no process has put one.
+  // The value of this key. Waits for it, for at most this many seconds, whatever the timeout of the
+  // job is. No value if no process has set one in this time.
   virtual std::optional<std::string> get(std::string_view key, double seconds) = 0;
   // Tells the other processes that this one has failed: their waiting calls raise.
   virtual void fail(std::string_view why) noexcept = 0;

@@ -103,8 +103,8 @@ FARCALL_API Array choice(const Array& key, const Array& a, ListOf<int64_t> shape
 FARCALL_API Array choice(const Array& key, int64_t a, ListOf<int64_t> shape = {},
                          const ChoiceOptions& options = {});
 
-// Shuffles the entries along the axis, each line separately if `independent`; or the integers in
-// [0, x).
+// Shuffles the entries along the axis; with `independent`, each line along the axis separately. The
+// second function shuffles the integers in [0, x).
 FARCALL_API Array permutation(const Array& key, const Array& x, int64_t axis = 0,
                               bool independent = false);
 FARCALL_API Array permutation(const Array& key, int64_t x, DType dtype = DType::kInt32);
@@ -144,7 +144,7 @@ FARCALL_API Array maxwell(const Array& key, ListOf<int64_t> shape = {},
 // of the parameters) followed by the broadcast shape of the parameters.
 FARCALL_API Array double_sided_maxwell(const Array& key, const Array& loc, const Array& scale,
                                        ListOf<int64_t> shape = {}, DType dtype = DType::kFloat32);
-// scale e^(1 / concentration) for an exponential e.
+// scale * x^(1 / concentration) for an exponential x.
 FARCALL_API Array weibull_min(const Array& key, const Array& scale, const Array& concentration,
                               ListOf<int64_t> shape = {}, DType dtype = DType::kFloat32);
 // With density b x^(-b - 1) for x >= 1.

@@ -1,8 +1,6 @@
 // Batching: vmap of flat functions.
 #pragma once
 
-#include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,8 +13,8 @@
 namespace farcall {
 
 // Maps `function` over one dimension of its inputs. axes[i] is the batch dimension of inputs[i], or
-// kNotBatched. The batch dimensions of the results are where the operations put them; see
-// move_axis. Null inputs and null results are passed through.
+// kNotBatched. The operations determine the batch dimensions of the results; see move_axis. Null
+// inputs and null results are passed through.
 FARCALL_API BatchResults batch(const FlatFunction& function, std::span<const Array> inputs,
                                std::span<const int64_t> axes, const BatchAxis& axis);
 

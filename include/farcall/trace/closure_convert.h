@@ -2,8 +2,6 @@
 #pragma once
 
 #include <span>
-#include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 

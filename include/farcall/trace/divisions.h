@@ -21,7 +21,7 @@ using Shardings = std::vector<std::optional<NamedSharding>>;
 struct DivisionReport {
   std::string target_name;
   std::string rule;          // the rule that divided it; empty if it runs once
-  std::string why_not;       // empty if it was divided
+  std::string why_not;       // why it was not divided; empty if it was
   bool is_gathered = false;  // runs once, and its split operands are gathered
   SourceLocationPtr where;   // may be null
 

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <concepts>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -73,7 +72,7 @@ struct JitOptions {
   // Donated arguments: their memory may be used for results. An array whose memory was used is
   // deleted. Memory that has other owners is not used.
   std::vector<int64_t> donate_argnums = {};
-  // Where the function runs; null: place_of_call() decides.
+  // The device on which the function runs; null: see place_of_call().
   const Device* device = nullptr;
   // The shardings of arguments and results, by leaf; a single one applies to all leaves. Arguments
   // are moved. If a result has a sharding, uncommitted arguments are put whole on its devices, and

@@ -1,7 +1,6 @@
 // Placement: the device of an array, and the device on which a call runs.
 #pragma once
 
-#include <memory>
 #include <mutex>
 #include <span>
 #include <string_view>

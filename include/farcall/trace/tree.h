@@ -9,10 +9,8 @@
 // that the description omits are not passed on.
 #pragma once
 
-#include <array>
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>

@@ -35,7 +35,7 @@ _CREATION = {
 }
 _WINDOWS = {
     "bartlett": "The triangular window of ``M`` points, with zeros at both ends.",
-    "blackman": "The Blackman window of ``M`` points: a sum of three cosine terms.",
+    "blackman": "The Blackman window of ``M`` points: a constant plus two cosines.",
     "hamming": "The Hamming window of ``M`` points: a raised cosine, nonzero at both ends.",
     "hanning": "The Hann window of ``M`` points: a raised cosine, zero at both ends.",
     "kaiser": "The Kaiser window of ``M`` points; a larger ``beta`` makes it narrower.",

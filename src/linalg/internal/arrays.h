@@ -3,7 +3,6 @@
 
 #include <initializer_list>
 #include <string_view>
-#include <vector>
 
 #include <farcall/linalg/linalg.h>
 #include <farcall/ops/numpy.h>

@@ -249,7 +249,8 @@ std::vector<Array> cond_partial(const PartialCall& call) {
     known.branches.push_back(known_branch(splits[i], places, i));
     unknown.branches.push_back(unknown_branch(splits[i], places, i));
   }
-  const auto found = bind_cond(std::move(known), select(call.inputs, call.is_unknown, false));
+  const auto found =
+      bind_cond(std::move(known), select(call.inputs, call.is_unknown, /*wanted=*/false));
   const size_t num_known = found.size() - places.types.size();
   std::vector<Array> operands{call.inputs[0]};
   append<Array>(operands, std::span(found).subspan(num_known));
@@ -284,7 +285,7 @@ std::vector<Array> cond_transpose(const TransposeCall& call) {
     derived[i] = transpose_program(branches[i], is_linear, has_cotangent, has_some);
   }
   std::vector<Array> operands{call.inputs[0]};
-  append<Array>(operands, select(call.inputs.subspan(1), is_linear, false));
+  append<Array>(operands, select(call.inputs.subspan(1), is_linear, /*wanted=*/false));
   append<Array>(operands, select(call.cotangents, has_cotangent));
   const auto found = bind_cond(programs_of(derived), operands);
   return scatter_arrays(std::vector<bool>{false} + derived[0].has_cotangent, found);

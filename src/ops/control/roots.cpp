@@ -2,7 +2,6 @@
 #include <farcall/ops/roots.h>
 
 #include <memory>
-#include <string>
 #include <utility>
 
 #include <fmt/format.h>

@@ -209,9 +209,10 @@ Halves run_known_half(const ScanParams& p, std::span<const Array> inputs,
       [&](const std::vector<bool>& now) { return split_program(p.jaxpr, consts + now + xs, now); },
       &ProgramSplit::is_unknown);
 
-  std::vector<Array> known_consts = select(inputs.first(sizes.consts), consts, false);
-  const auto known_carry = select(inputs.subspan(sizes.consts, sizes.carry), carry, false);
-  const auto known_xs = select(inputs.subspan(first_x), xs, false);
+  std::vector<Array> known_consts = select(inputs.first(sizes.consts), consts, /*wanted=*/false);
+  const auto known_carry =
+      select(inputs.subspan(sizes.consts, sizes.carry), carry, /*wanted=*/false);
+  const auto known_xs = select(inputs.subspan(first_x), xs, /*wanted=*/false);
   const Hoisted hoisted = hoist(split, known_consts.size());
   std::vector<Array> invariant;
   if (hoisted.before) {

@@ -251,8 +251,8 @@ std::vector<Array> while_partial(const PartialCall& call) {
   known.body_nconsts = static_cast<int64_t>(sizes.body_consts - count_of(body_consts));
   known.cond_jaxpr = cond.known;
   known.cond_nconsts = static_cast<int64_t>(sizes.cond_consts - count_of(cond_consts));
-  const auto results =
-      bind_while(std::move(known), select(call.inputs, cond_consts + body_consts + carry, false));
+  const auto results = bind_while(
+      std::move(known), select(call.inputs, cond_consts + body_consts + carry, /*wanted=*/false));
   const std::vector<Array> all = record_whole();
   return merge<Array>(carry, select(std::span(all), carry), results);
 }

@@ -1,9 +1,7 @@
 // The derivatives and transposes of elementwise primitives.
 #include "ops/elementwise/rules.h"
 
-#include <array>
 #include <numbers>
-#include <span>
 
 #include <farcall/core/error.h>
 #include <farcall/ops/lax.h>

@@ -1,7 +1,6 @@
 // farcall::special: functions that are built from primitives.
 #include <farcall/ops/special_functions.h>
 
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>

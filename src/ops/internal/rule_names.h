@@ -3,7 +3,6 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include <farcall/core/shape_dtype.h>
 #include <farcall/ops/sharding_rule.h>

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <span>
-#include <string>
-#include <vector>
 
 #include <farcall/core/error.h>
 #include <farcall/core/shape_dtype.h>

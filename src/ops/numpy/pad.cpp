@@ -91,7 +91,8 @@ Array statistic_of(const Array& x, PadStatistic statistic, int64_t axis) {
     case PadStatistic::kMinimum:
       return min(x, axes, /*keepdims=*/true);
     default:
-      return is_integer(x.dtype()) ? rint(mean(x, axes, true)) : mean(x, axes, true);
+      return is_integer(x.dtype()) ? rint(mean(x, axes, /*keepdims=*/true))
+                                   : mean(x, axes, /*keepdims=*/true);
   }
 }
 

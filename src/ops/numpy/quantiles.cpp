@@ -1,6 +1,5 @@
 // numpy's quantiles.
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <string>
 #include <vector>

@@ -2,7 +2,6 @@
 #include <farcall/primitives/cumulative.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <limits>
 

@@ -4,7 +4,6 @@
 #include <farcall/ops/collectives.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include <fmt/format.h>
 

@@ -246,12 +246,12 @@ std::vector<Array> shard_map_partial(const PartialCall& call) {
   ShardMapParams known{p.devices,
                        with_stacked_residuals(split),
                        p.mesh,
-                       selected(p.in_specs, call.is_unknown, false),
-                       selected(p.out_specs, split.is_unknown, false),
+                       selected(p.in_specs, call.is_unknown, /*wanted=*/false),
+                       selected(p.out_specs, split.is_unknown, /*wanted=*/false),
                        p.home};
   append(known.out_specs, residuals);
   const std::vector<Array> found =
-      bind_shard_map(std::move(known), select(call.inputs, call.is_unknown, false));
+      bind_shard_map(std::move(known), select(call.inputs, call.is_unknown, /*wanted=*/false));
   const size_t num_known = found.size() - split.num_residuals;
   ShardMapParams unknown{p.devices, from_stacked_residuals(split),           p.mesh,
                          residuals, selected(p.out_specs, split.is_unknown), p.home};
@@ -302,13 +302,13 @@ std::vector<Array> shard_map_transpose(const TransposeCall& call) {
   is_linear.flip();
   const std::vector<bool> has_cotangent = present(call.cotangents);
   const ProgramTranspose derived = transpose_program(p.jaxpr, is_linear, has_cotangent);
-  const Specs known = selected(p.in_specs, is_linear, false);
+  const Specs known = selected(p.in_specs, is_linear, /*wanted=*/false);
   const Specs cotangents = selected(p.out_specs, has_cotangent);
   ShardMapParams params{
       p.devices, nullptr, p.mesh, known, selected(p.in_specs, derived.has_cotangent), p.home};
   append(params.in_specs, cotangents);
   params.jaxpr = with_shares(derived, p, known.size(), cotangents, params.out_specs);
-  std::vector<Array> operands = select<Array>(call.inputs, is_linear, false);
+  std::vector<Array> operands = select<Array>(call.inputs, is_linear, /*wanted=*/false);
   append(operands, select<Array>(call.cotangents, has_cotangent));
   return scatter_arrays(derived.has_cotangent, bind_shard_map(std::move(params), operands));
 }

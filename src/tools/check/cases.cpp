@@ -1,7 +1,6 @@
 #include "tools/check/cases.h"
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,6 @@
 // stack.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 

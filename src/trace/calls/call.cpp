@@ -17,7 +17,7 @@ std::vector<Array> partial(const PartialCall& call) {
   const ProgramSplit split = split_program(program_of<P>(params), call.is_unknown);
   const std::vector<Array> known =
       bind_primitive(call.primitive, with_program<P>(params, split.known),
-                     select<Array>(call.inputs, call.is_unknown, false));
+                     select<Array>(call.inputs, call.is_unknown, /*wanted=*/false));
   const size_t num_known = known.size() - split.num_residuals;
   std::vector<Array> operands(known.begin() + static_cast<int64_t>(num_known), known.end());
   const auto unknown = select<Array>(call.inputs, call.is_unknown);

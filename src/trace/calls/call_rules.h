@@ -72,7 +72,7 @@ std::vector<Array> call_transpose(const TransposeCall& call) {
   for (const Array& input : call.inputs) is_linear.push_back(input.is_null());
   const ProgramTranspose derived =
       transpose_program(program_of<P>(call.params.get()), is_linear, has_cotangent);
-  std::vector<Array> operands = select<Array>(call.inputs, is_linear, false);
+  std::vector<Array> operands = select<Array>(call.inputs, is_linear, /*wanted=*/false);
   const auto cotangents = select<Array>(call.cotangents, has_cotangent);
   operands.insert(operands.end(), cotangents.begin(), cotangents.end());
   return scatter_arrays(

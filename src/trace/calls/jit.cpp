@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <optional>
 #include <typeindex>
 
 #include <fmt/format.h>
@@ -224,7 +223,7 @@ std::vector<Array> execute(const Executable& executable, std::span<const Storage
   const auto to_array = [&](size_t i, ShapeDtype type, Storage&& output) {
     if (const NamedSharding* sharding = executable.output_sharding(i)) {
       Storage parts = ShardedBuffer::keep_parts(make_placement(type, *sharding), to_host(output));
-      return placed_array(type, std::move(parts), true);
+      return placed_array(type, std::move(parts), /*is_committed=*/true);
     }
     return placed_array(type, std::move(output), is_committed);
   };

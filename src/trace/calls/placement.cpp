@@ -53,9 +53,11 @@ Array device_put(const Array& array, const Device& device) {
   if (device.is_host() && !has_other_devices() && !array.node().placed()) return array;
   const ShardedBuffer* spread = ShardedBuffer::of(memory_of(array));
   if (spread && !spread->is_fully_addressable() && device.is_addressable()) {
-    return placed_array(array.type(), to_device(device, array.type(), spread->gather()), true);
+    return placed_array(array.type(), to_device(device, array.type(), spread->gather()),
+                        /*is_committed=*/true);
   }
-  return placed_array(array.type(), to_device(device, array.type(), memory_of(array)), true);
+  return placed_array(array.type(), to_device(device, array.type(), memory_of(array)),
+                      /*is_committed=*/true);
 }
 
 // ---- sharded arrays ----
@@ -93,7 +95,7 @@ Array device_put(const Array& array, const NamedSharding& sharding) {
   if (!array.is_concrete()) array.storage();  // raises
   return placed_array(array.type(),
                       ShardedBuffer::cut(make_placement(array.type(), sharding), memory_of(array)),
-                      true);
+                      /*is_committed=*/true);
 }
 
 std::vector<Array> shards_of(const Array& array) {
@@ -101,7 +103,7 @@ std::vector<Array> shards_of(const Array& array) {
   if (!buffer) return {array};
   std::vector<Array> shards;
   for (const Storage& shard : buffer->shards()) {
-    shards.push_back(placed_array(buffer->partition().shard(), shard, true));
+    shards.push_back(placed_array(buffer->partition().shard(), shard, /*is_committed=*/true));
   }
   return shards;
 }
@@ -128,7 +130,7 @@ Array array_from_shards(ShapeDtype type, const NamedSharding& sharding,
         to_device(*sharding.mesh.devices()[places[i]], shards[i].type(), memory_of(shards[i])));
   }
   return placed_array(type, ShardedBuffer::from_shards(std::move(placement), std::move(memory)),
-                      true);
+                      /*is_committed=*/true);
 }
 
 Array spread_result(const Array& array, const NamedSharding& sharding) {
@@ -142,7 +144,7 @@ Array spread_result(const Array& array, PlacementPtr placement) {
   const ShardedBuffer* spread = ShardedBuffer::of(memory_of(array));
   Storage made = spread ? spread->with_placement(std::move(placement))
                         : ShardedBuffer::keep_whole(std::move(placement), array.storage());
-  return placed_array(array.type(), std::move(made), true);
+  return placed_array(array.type(), std::move(made), /*is_committed=*/true);
 }
 
 CallPlace place_of_call(std::string_view where, std::span<const Array> inputs,

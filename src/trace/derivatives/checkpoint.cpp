@@ -155,7 +155,7 @@ CheckpointSplit split_checkpoint(const CheckpointParams& params,
     result.again = record(
         [&](std::span<const Array> all) {
           const auto inputs = all.first(count), saved = all.subspan(count);
-          std::vector<Array> known = select<Array>(inputs, is_unknown, false);
+          std::vector<Array> known = select<Array>(inputs, is_unknown, /*wanted=*/false);
           known.insert(known.end(), saved.begin(), saved.end());
           std::vector<Array> operands = evaluate(*parts.again, known);
           const auto unknown = select<Array>(inputs, is_unknown);
@@ -175,7 +175,7 @@ std::vector<Array> checkpoint_partial(const PartialCall& call) {
   const auto& params = params_as<CheckpointParams>(call.params.get());
   const CheckpointSplit split = split_checkpoint(params, call.is_unknown);
   const std::vector<Array> known =
-      call_program(split.known, select<Array>(call.inputs, call.is_unknown, false));
+      call_program(split.known, select<Array>(call.inputs, call.is_unknown, /*wanted=*/false));
   const auto num_known = std::ranges::count(split.is_unknown, false);
   std::vector<Array> operands(call.inputs.begin(), call.inputs.end());
   operands.insert(operands.end(), known.begin() + num_known, known.end());

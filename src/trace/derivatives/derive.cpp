@@ -149,12 +149,13 @@ ProgramSplit split_program(const ProgramPtr& program, const std::vector<bool>& i
           Recording unknown = recorder.finish(select<Array>(outputs, result.is_unknown));
           result.unknown = unknown.program;
           result.num_residuals = unknown.captured.size();
-          std::vector<Array> known = select<Array>(outputs, result.is_unknown, false);
+          std::vector<Array> known = select<Array>(outputs, result.is_unknown, /*wanted=*/false);
           known.insert(known.end(), unknown.captured.begin(), unknown.captured.end());
           return known;
         },
-        select<ShapeDtype>(types, is_unknown, false),
-        axes ? AxisSets(select<AxisSet>(*axes, is_unknown, false)) : std::nullopt, program->name);
+        select<ShapeDtype>(types, is_unknown, /*wanted=*/false),
+        axes ? AxisSets(select<AxisSet>(*axes, is_unknown, /*wanted=*/false)) : std::nullopt,
+        program->name);
     return result;
   });
 }
@@ -168,12 +169,12 @@ ProgramTranspose transpose_program(const ProgramPtr& program, const std::vector<
   append(key, wanted);
   return program->derived.find_or_make<ProgramTranspose>("transpose", std::move(key), [&] {
     const std::vector<ShapeDtype> types = program->input_types();
-    std::vector<ShapeDtype> inputs = select<ShapeDtype>(types, is_linear, false);
+    std::vector<ShapeDtype> inputs = select<ShapeDtype>(types, is_linear, /*wanted=*/false);
     const size_t num_known = inputs.size();
     const std::vector<ShapeDtype> outputs = program->output_types();
     const std::optional<ProgramAxes> all_axes = axes_of(*program);
     AxisSets axes;
-    if (all_axes) axes = select<AxisSet>(all_axes->inputs, is_linear, false);
+    if (all_axes) axes = select<AxisSet>(all_axes->inputs, is_linear, /*wanted=*/false);
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!has_cotangent[i]) continue;
       inputs.push_back(outputs[i].strengthened());

@@ -1,7 +1,6 @@
 #include <farcall/trace/debug_checks.h>
 
 #include <cmath>
-#include <complex>
 #include <optional>
 #include <utility>
 

@@ -2,7 +2,6 @@
 // results to operands.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>

@@ -186,8 +186,8 @@ TEST(Reductions, AlongAxes) {
   EXPECT_EQ(numpy::sum(x).item<int32_t>(), 15);
   EXPECT_THAT(values<int32_t>(numpy::sum(x, Axes{{0}})), ElementsAre(3, 5, 7));
   EXPECT_THAT(values<int32_t>(numpy::sum(x, Axes{{-1}})), ElementsAre(3, 12));
-  EXPECT_THAT(shape(numpy::sum(x, Axes{{1}}, true)), ElementsAre(2, 1));
-  EXPECT_THAT(shape(numpy::sum(x, Axes(), true)), ElementsAre(1, 1));
+  EXPECT_THAT(shape(numpy::sum(x, Axes{{1}}, /*keepdims=*/true)), ElementsAre(2, 1));
+  EXPECT_THAT(shape(numpy::sum(x, Axes(), /*keepdims=*/true)), ElementsAre(1, 1));
   EXPECT_THAT(values<int32_t>(numpy::sum(x, Axes{Sizes{}})), ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_EQ(numpy::prod(x + 1).item<int32_t>(), 720);
   EXPECT_THAT(values<int32_t>(numpy::max(x, Axes{{1}})), ElementsAre(2, 5));
@@ -218,8 +218,8 @@ TEST(Reductions, Positions) {
   EXPECT_EQ(numpy::argmin(x).item<int32_t>(), 4);
   EXPECT_THAT(values<int32_t>(numpy::argmax(x, 1)), ElementsAre(1, 0));
   EXPECT_THAT(values<int32_t>(numpy::argmin(x, -2)), ElementsAre(0, 1, 0));
-  EXPECT_THAT(shape(numpy::argmax(x, 1, true)), ElementsAre(2, 1));
-  EXPECT_THAT(shape(numpy::argmax(x, {}, true)), ElementsAre(1, 1));
+  EXPECT_THAT(shape(numpy::argmax(x, 1, /*keepdims=*/true)), ElementsAre(2, 1));
+  EXPECT_THAT(shape(numpy::argmax(x, {}, /*keepdims=*/true)), ElementsAre(1, 1));
 }
 
 TEST(Reductions, OfNothing) {

@@ -29,7 +29,7 @@ FARCALL_FFI_COLD inline FARCALL_FFI_Error* return_future(FARCALL_FFI_CallFrame* 
   }
   frame->future = create.future;
   future.OnReady([api, handle = create.future](const std::optional<Error>& error) {
-    // If the runtime refuses the signal, there is nobody left to tell.
+    // If the runtime refuses the signal, the error cannot be reported.
     if (error.has_value()) {
       FARCALL_FFI_Future_SetError_Args args = {};
       args.future = handle;

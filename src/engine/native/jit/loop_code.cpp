@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <string_view>
 #include <utility>
 
 #include <farcall/core/interrupt.h>

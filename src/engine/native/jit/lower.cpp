@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
-#include <optional>
 #include <unordered_set>
 #include <utility>
 #include <vector>

@@ -1,8 +1,6 @@
 // Machine code for the steps of a cluster: consecutive operations on whole tiles become one step.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "engine/native/jit/tiles.h"

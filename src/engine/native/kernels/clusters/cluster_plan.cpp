@@ -1,7 +1,6 @@
 // Plans clusters: chooses the size of tiles, and gives the registers of the steps memory.
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
 #include <vector>
 

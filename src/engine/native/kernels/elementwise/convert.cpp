@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <memory>
 
 #include <farcall/core/error.h>
 #include <farcall/primitives/elementwise.h>
