@@ -19,6 +19,9 @@ target_compile_features(farcall_options INTERFACE cxx_std_20)
 target_compile_options(farcall_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers)
 # GCC 12 sees overlaps in the standard library's strings that are not there (its bug 105651).
 target_compile_options(farcall_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+# Functions that the library exports can be inlined within it: nothing replaces them at run time.
+target_compile_options(farcall_options INTERFACE
+  $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
 farcall_align_jumps(farcall_options INTERFACE)
 if(FARCALL_WERROR)
   target_compile_options(farcall_options INTERFACE -Werror)
