@@ -3,15 +3,18 @@
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sys/sysinfo.h>
 #include <sys/time.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <ctime>
 #include <typeinfo>
 
 #include "tools/check/heap.h"
+#include "tools/check/signals.h"
 #include "tools/check/surroundings.h"
 
 namespace heap = farcall::tools::heap;
@@ -148,5 +151,19 @@ EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
   heap::thread_started();
   return next(thread, attributes, start, argument);
 }
+
+// std::thread::hardware_concurrency() calls it.
+EXPORT int get_nprocs() noexcept {
+  static auto* const next = original<decltype(get_nprocs)>("get_nprocs");
+  return farcall::tools::surroundings::num_processors(next());
+}
+
+EXPORT int kill(pid_t process, int number) {
+  static auto* const next = original<decltype(kill)>("kill");
+  farcall::tools::signals::before_kill(process, number);
+  return next(process, number);
+}
+
+EXPORT int killpg(pid_t group, int number) { return kill(-group, number); }
 
 }  // extern "C"

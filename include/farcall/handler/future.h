@@ -40,11 +40,14 @@ class FutureState {
   }
 
   void fail(Error error) {
+    assert(!is_done() && "a promise is fulfilled once");
     error_ = std::move(error);
     complete();
   }
   void complete() {
-    if (phase_.exchange(kDone, std::memory_order_acq_rel) == kWaited) waiter_(data_, error_);
+    const int before = phase_.exchange(kDone, std::memory_order_acq_rel);
+    assert(before != kDone && "a promise is fulfilled once");
+    if (before == kWaited) waiter_(data_, error_);
   }
 
   // Calls the waiter here if the result is there already, else from complete().
@@ -127,7 +130,9 @@ class CountDownPromise {
       state_->error = error;  // only the first failure writes; the countdown publishes it
     }
     const auto parts = static_cast<int64_t>(count);
-    if (state_->left.fetch_sub(parts, std::memory_order_acq_rel) != parts) return false;
+    const int64_t left = state_->left.fetch_sub(parts, std::memory_order_acq_rel);
+    assert(left >= parts && "more parts are done than there are");
+    if (left != parts) return false;
     if (state_->has_error.load(std::memory_order_acquire)) {
       state_->promise.SetError(std::move(state_->error));
     } else {

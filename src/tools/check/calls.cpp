@@ -12,11 +12,12 @@
 #include "tools/check/api_table.h"
 #include "tools/check/disturbance.h"
 #include "tools/check/heap.h"
+#include "tools/check/outcome_text.h"
+#include "tools/check/process_state.h"
 #include "tools/check/reference.h"
 #include "tools/check/surroundings.h"
 #include "tools/check/worker.h"
 #include "tools/child.h"
-#include "tools/elf_file.h"
 #include "tools/failure.h"
 
 namespace farcall::tools {
@@ -38,13 +39,6 @@ uint64_t hash_of(const Bytes& results) {
   return hash;
 }
 
-std::string without_prefix(const std::string& message, const std::string& symbol) {
-  std::string_view text = message;
-  if (text.starts_with(symbol)) text.remove_prefix(symbol.size());
-  while (!text.empty() && (text.front() == ':' || text.front() == ' ')) text.remove_prefix(1);
-  return std::string(text);
-}
-
 class Calls {
  public:
   Calls(Session& session, size_t test)
@@ -55,12 +49,11 @@ class Calls {
     try {
       site.emplace(session_.spec, test_, session_.handler);
     } catch (const FfiError& error) {
-      refuse({.code = error.code(), .message = error.detail()});
-      return;
+      return refuse({.code = error.code(), .message = error.detail()});
     }
     Call call(*site, session_.options, data_seed(), Placement::kEnd);
     const Outcome outcome = run_first(call);
-    if (!outcome.is_ok) return refuse(outcome);
+    if (!outcome.is_ok) return refuse(outcome, *site);
     session_.succeeded(index_, outcome.seconds, hash_of(first_), first_);
     if (is_repeatable(call) && look_for_what_was_not_written(call) &&
         !session_.spec.aliases.empty())
@@ -68,7 +61,9 @@ class Calls {
     check_reference(call);
     if (is_slow_) return;
     Call other(*site, session_.options, data_seed(), Placement::kBegin);
-    if (run(other, {}).is_ok && !has_findings_) compare_placements(call, other);
+    const Outcome elsewhere = run(other, {});
+    if (!elsewhere.is_ok) return compare_refusals(*site, elsewhere.message, Placement::kBegin);
+    if (!has_findings_) compare_placements(call, other);
     if (has_findings_ || index_ >= kMostShort) return;
     check_bools();
     check_number_of_threads(call);
@@ -131,6 +126,7 @@ class Calls {
     const ProcessState state;
     Outcome outcome = run(call, {});
     report_change(state.restore());
+    report_change(session_.files.restore());
     uses_threads_ = num_tasks_scheduled() + heap::num_threads_started() != tasks;
     is_slow_ = outcome.seconds > 0.1;
     first_ = call.results();
@@ -175,9 +171,34 @@ class Calls {
                        what));
   }
 
+  void refuse(const Outcome& outcome, const Site& site) {
+    refuse(outcome);
+    if (!has_findings_) compare_refusals(site, outcome.message, Placement::kEnd);
+  }
+
+  // Of a call that the handler refuses with operands in this place, with this message. Looks
+  // whether it accepts it with operands in another place.
+  void compare_refusals(const Site& site, const std::string& message, Placement refused) {
+    // Operands without bytes are null in one of them.
+    const auto is_empty = [](const ShapeDtype& type) { return type.nbytes() == 0; };
+    if (std::ranges::any_of(test_.arguments, is_empty) ||
+        std::ranges::any_of(test_.results, is_empty))
+      return;
+    const Placement accepted = refused == Placement::kEnd ? Placement::kBegin : Placement::kEnd;
+    for (int i = 0; i < 2; ++i) {
+      Call good(site, session_.options, data_seed(), accepted);
+      Call bad(site, session_.options, data_seed(), refused);
+      if (!run(good, {}).is_ok || run(bad, {}).is_ok) return;
+    }
+    report("nondeterministic", "",
+           fmt::format("the handler refuses operands at some addresses, and accepts the same ones "
+                       "at others, all aligned to {} bytes: {}",
+                       session_.options.alignment, message));
+  }
+
   void refuse(const Outcome& outcome) {
-    const std::string exception = leaving_exception(outcome);
-    if (!exception.empty()) {
+    if (const std::string exception = leaving_exception(outcome, session_.spec.symbol);
+        !exception.empty()) {
       session_.report(
           index_, {"exception", "", fmt::format("an exception leaves the handler: {}", exception),
                    heap::exception_stack()});
@@ -186,27 +207,11 @@ class Calls {
              "the promise of the call's future is dropped, and neither fulfilled nor failed");
     } else if (outcome.code == ErrorCode::kOk) {
       report("silent-error", "", "returns an error with the code OK");
-    } else if (without_prefix(outcome.message, session_.spec.symbol).empty()) {
+    } else if (is_silent(outcome, session_.spec.symbol)) {
       report("silent-error", "",
              fmt::format("returns the error {} without a message", error_code_name(outcome.code)));
     }
     session_.refused(index_, fmt::format("{}: {}", error_code_name(outcome.code), outcome.message));
-  }
-
-  // The text of the exception that left the handler or its function, or its type; empty if there
-  // was none. The headers turn an exception that leaves the function into an INTERNAL error.
-  std::string leaving_exception(const Outcome& outcome) const {
-    const heap::Exception& last = heap::last_exception();
-    if (last.type.empty()) return outcome.exception;
-    const std::string text = last.is_standard ? last.text : "unknown exception";
-    const bool is_its_error =
-        outcome.code == ErrorCode::kInternal &&
-        (text.empty() ? without_prefix(outcome.message, session_.spec.symbol).empty()
-                      : outcome.message.ends_with(text));
-    if (outcome.exception.empty() && !is_its_error) return "";
-    if (!last.text.empty()) return last.text;
-    const std::string name = demangled("_ZTI" + last.type);  // "typeinfo for Odd"
-    return fmt::format("an object of the type {}", name.substr(name.rfind("for ") + 4));
   }
 
   // Whether the same call gives the same bits again. Gives the handler's threads time to race.

@@ -76,6 +76,11 @@ void describe_crash(const signals::Crash& crash, int status, const std::string& 
     finding.kind = "abort";
     finding.message =
         "a process that the handler forks returns from the call too; it must end with _exit";
+  } else if (crash.is_set && crash.is_kill) {
+    finding.kind = "abort";
+    finding.message = fmt::format(
+        "the handler sends a signal to the process that started its own, or to all processes: {}",
+        signal_text(crash.signal));
   } else if (crash.is_set && crash.is_exit) {
     finding.kind = "abort";
     finding.message = "the handler ends the process (exit)";
@@ -96,6 +101,10 @@ void describe_crash(const signals::Crash& crash, int status, const std::string& 
               : fmt::format(" at address 0x{:x}{}", crash.address,
                             crash.address < 4096 ? ", a null pointer" : "");
     }
+  } else if (WIFSTOPPED(status)) {
+    finding.kind = "timeout";
+    finding.message =
+        fmt::format("the handler stops its process by {}", signal_text(WSTOPSIG(status)));
   } else if (WIFSIGNALED(status)) {
     finding.kind = "crash";
     finding.message = fmt::format("the process is ended by {}", signal_text(WTERMSIG(status)));

@@ -14,6 +14,7 @@
 #include "tools/check/disturbance.h"
 #include "tools/check/heap.h"
 #include "tools/check/worker.h"
+#include "tools/child.h"
 #include "tools/state_types.h"
 
 namespace farcall::tools {
@@ -72,6 +73,16 @@ bool run_cycle(Session& session, size_t test) {
   }
 }
 
+// Calls it twice on a new thread. Returns whether the handler accepts the calls.
+bool run_on_thread(Session& session, Call& call) {
+  bool is_ok = false;
+  std::thread([&] {
+    runtime::use_signal_stack();
+    is_ok = session.run(call, {}).is_ok && session.run(call, {}).is_ok;
+  }).join();
+  return is_ok;
+}
+
 bool has_blocks(const heap::Leaks& leaks) {
   return std::ranges::none_of(leaks.blocks, [](size_t count) { return count == 0; });
 }
@@ -89,6 +100,67 @@ heap::Leaks lasting_leaks(bool has_tasks) {
 
 bool grows(const std::vector<int64_t>& counts) {
   return std::ranges::adjacent_find(counts, std::greater_equal<>()) == counts.end();
+}
+
+// What the handler holds after more and more calls. A vector grows only from time to time, so the
+// number of calls doubles.
+void check_growth(Session& session, size_t test) {
+  constexpr int kFirst = 16, kMost = 512, kLeastTimes = 4;
+  constexpr int64_t kLeastBytes = 64;
+  constexpr double kMostSeconds = 0.5;
+  const Site site(session.spec, session.cases[test], session.handler);
+  Call call(site, session.options, session.cases[test].data_seed(session.options.seed),
+            Placement::kEnd);
+  std::vector<int64_t> bytes, files;
+  const double begin = now_seconds();
+  heap::set_cycle(kCycles + 1);
+  int num_calls = 0;
+  for (int wanted = kFirst; wanted <= kMost && now_seconds() - begin < kMostSeconds; wanted *= 2) {
+    for (; num_calls < wanted; ++num_calls) {
+      if (!session.run(call, {}).is_ok) return heap::set_cycle(0);
+    }
+    bytes.push_back(static_cast<int64_t>(heap::leaks(kCycles + 1).bytes.back()));
+    files.push_back(num_open_files());
+  }
+  heap::set_cycle(0);
+  const auto has_grown = [&](const std::vector<int64_t>& counts, int64_t least) {
+    if (counts.size() < kLeastTimes) return false;
+    for (size_t i = counts.size() - kLeastTimes + 1; i < counts.size(); ++i) {
+      if (counts[i] - counts[i - 1] < least) return false;
+    }
+    return true;
+  };
+  if (has_grown(bytes, kLeastBytes)) {
+    session.report(test,
+                   {"leak", "heap",
+                    fmt::format("calls hold more and more of the heap: {} bytes after {} "
+                                "calls of one executable, {} bytes after {}",
+                                bytes[bytes.size() - 2], num_calls / 2, bytes.back(), num_calls),
+                    heap::leaks(kCycles + 1).stack});
+  } else if (has_grown(files, 1)) {
+    session.report(test, {"leak", "files", "some calls leave a file open", {}});
+  }
+}
+
+// What the handler keeps for each thread that calls it.
+void check_thread_leaks(Session& session, size_t test) {
+  const Site site(session.spec, session.cases[test], session.handler);
+  Call call(site, session.options, session.cases[test].data_seed(session.options.seed),
+            Placement::kEnd);
+  for (int cycle = 1 - kWarmUps; cycle <= kCycles; ++cycle) {
+    heap::set_cycle(std::max(cycle, 0));
+    const bool is_ok = run_on_thread(session, call);
+    heap::set_cycle(0);
+    if (!is_ok) return;
+  }
+  const heap::Leaks leaks = lasting_leaks(false);
+  if (!has_blocks(leaks)) return;
+  session.report(test, {"leak", "heap",
+                        fmt::format("every thread that calls the handler, and ends, leaves {} "
+                                    "block{} ({} bytes) of the heap behind",
+                                    leaks.blocks.back(), leaks.blocks.back() == 1 ? "" : "s",
+                                    leaks.bytes.back()),
+                        leaks.stack});
 }
 
 }  // namespace
@@ -136,6 +208,9 @@ void check_leaks(Session& session, size_t test) {
                           fmt::format("every call leaves memory mapped ({} pages in two calls)",
                                       pages.back() - pages[pages.size() - 2]),
                           {}});
+  } else if (is_ok) {
+    check_thread_leaks(session, test);
+    check_growth(session, test);
   }
 }
 

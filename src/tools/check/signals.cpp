@@ -22,6 +22,8 @@ size_t g_num_removed = 0;
 std::atomic_flag g_signal_lock = ATOMIC_FLAG_INIT;
 Crash* g_crash = nullptr;
 std::atomic<bool> g_is_in_call{false};
+std::atomic_flag g_is_ending = ATOMIC_FLAG_INIT;
+pid_t g_parent = 0;
 
 class RegionLock {
  public:
@@ -87,8 +89,7 @@ void on_report(const sanitizer::Report& report) {
 
 void on_signal(int number, siginfo_t* info, void* context_pointer) {
   const auto* context = static_cast<const ucontext_t*>(context_pointer);
-  static std::atomic_flag is_first = ATOMIC_FLAG_INIT;
-  if (is_first.test_and_set()) {
+  if (g_is_ending.test_and_set()) {
     while (true) pause();  // the first thread ends the process
   }
   signal(SIGALRM, SIG_DFL);
@@ -141,6 +142,7 @@ void remove_region(uintptr_t begin) {
 
 void install(Crash* crash) {
   g_crash = crash;
+  g_parent = getppid();
   const rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   runtime::prepare_foreign_stack();
@@ -160,6 +162,19 @@ void end_copy(int parent) {
   kill(parent, SIGABRT);
   _exit(0);
 }
+
+void before_kill(int process, int signal) {
+  if (!g_is_in_call || signal == 0 || g_crash->is_set) return;
+  const bool is_parent = process == g_parent || process == -getpgid(g_parent);
+  if (!is_parent && process != -1) return;
+  g_crash->is_kill = true;
+  g_crash->signal = signal;
+  g_crash->is_set = true;
+  g_crash->num_frames = runtime::foreign_stack(g_crash->frames, 16);
+  _exit(99);
+}
+
+bool is_ending() { return g_is_ending.test(); }
 
 void set_in_call(bool is_in_call) { g_is_in_call = is_in_call; }
 

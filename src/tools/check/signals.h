@@ -27,6 +27,7 @@ struct Crash {
   bool is_set;
   bool is_exit;  // the handler ended the process
   bool is_copy;  // a process that the handler forked returned from the call
+  bool is_kill;  // the handler sent `signal` to the process that started this one, or to all
   int signal;
   uint64_t address;
   Access access;
@@ -51,5 +52,10 @@ void install(Crash* crash);
 void set_in_call(bool is_in_call);
 // Ends this process, which the handler forked, and its parent.
 [[noreturn]] void end_copy(int parent);
+// Before a signal is sent to `process` (see kill): reports a call that would signal the process
+// that started this one, or all processes, and ends this one.
+void before_kill(int process, int signal);
+// Whether a signal is ending this process.
+bool is_ending();
 
 }  // namespace farcall::tools::signals

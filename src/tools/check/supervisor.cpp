@@ -35,7 +35,9 @@ namespace farcall::tools {
 namespace {
 
 constexpr double kLoadSeconds = 60;
-constexpr int kMostCrashes = 8, kMostTimeouts = 2;
+constexpr int kMostCrashes = 8;
+// Of one list of steps, and of all.
+constexpr int kMostTimeouts = 2, kMostTimeoutsOfAll = 3;
 // Processes whose first calls are concurrent.
 constexpr int kMostStarts = 8;
 constexpr double kSecondsOfStarts = 0.4;
@@ -186,8 +188,9 @@ class Supervisor {
     std::string difference = run_with(surroundings::kAll);
     if (difference.empty()) return;
     std::string name = surroundings::name(surroundings::kAll);
-    for (const uint8_t one : {surroundings::kVariables, surroundings::kDirectory,
-                              surroundings::kTimeZone, surroundings::kLocale}) {
+    for (const uint8_t one :
+         {surroundings::kVariables, surroundings::kDirectory, surroundings::kTimeZone,
+          surroundings::kLocale, surroundings::kProcessors}) {
       const std::string found = run_with(one);
       if (found.empty()) continue;
       difference = found;
@@ -219,7 +222,7 @@ class Supervisor {
   // Returns the number of steps that ended the process.
   int run_steps(const std::vector<Step>& steps) {
     int num_crashes = 0, num_timeouts = 0;
-    for (size_t next = 0; next < steps.size();) {
+    for (size_t next = 0; next < steps.size() && num_timeouts_ < kMostTimeoutsOfAll;) {
       shared_->crash = {};
       shared_->step = next;
       shared_->last_call = 0;
@@ -231,6 +234,7 @@ class Supervisor {
       const Step& step = steps[shared_->step];
       add_crash(step, is_hung);
       num_timeouts += is_hung;
+      num_timeouts_ += is_hung;
       if (++num_crashes >= kMostCrashes || num_timeouts >= kMostTimeouts) break;
       if (is_hung && step.kind == Step::Kind::kSpecialValues) break;
       next = shared_->step + 1;
@@ -258,8 +262,10 @@ class Supervisor {
 
   [[noreturn]] void run_in_child(const std::vector<Step>& steps, size_t first, int fd) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setpgid(0, 0);  // for processes that the handler starts
-    be_silent();    // the output of handlers is not the command's output
+    setpgid(0, 0);                     // for processes that the handler starts
+    prctl(PR_SET_CHILD_SUBREAPER, 1);  // so that processes which its children leave are seen
+    be_silent();                       // the output of handlers is not the command's output
+    set_input();
     dup2(errors_fd_, STDERR_FILENO);
     Session session(spec_, options_, cases_, *shared_, fd);
     try {
@@ -273,6 +279,15 @@ class Supervisor {
     _exit(0);
   }
 
+  // A standard input that the handler can read, so that it shows whether it does.
+  static void set_input() {
+    const int input = memfd_create("input", MFD_CLOEXEC);
+    write_all(input, "1 2 3 4 5 6 7 8\n");
+    lseek(input, 0, SEEK_SET);
+    dup2(input, STDIN_FILENO);
+    close(input);
+  }
+
   bool watch(pid_t pid, int fd, size_t num_steps) {
     const double started = now_seconds();
     // Time spent waiting for a processor does not count as time of the call, nor does time in which
@@ -280,6 +295,7 @@ class Supervisor {
     double waited_before = 0, last_seen = 0, stood_still = 0;
     bool is_hung = false, is_killed = false, has_ended = false;
     double killed_at = 0;
+    std::optional<int> stopped;  // the status of a process that a signal stopped
     std::string text;
     char buffer[1 << 14];
     while (true) {
@@ -296,8 +312,13 @@ class Supervisor {
       }
       // Processes that the handler started may have the pipe open still.
       if (has_ended) break;
-      has_ended = waitpid(pid, &status_, WNOHANG) == pid;
-      if (has_ended) continue;
+      if (waitpid(pid, &status_, WNOHANG | WUNTRACED) == pid) {
+        has_ended = !WIFSTOPPED(status_);
+        if (has_ended) continue;
+        stopped = status_;
+        is_killed = true;
+        kill(pid, SIGKILL);
+      }
       limit_errors();
       const double last = shared_->last_call;
       const double waited = waited_seconds(pid) + stood_still;
@@ -323,6 +344,7 @@ class Supervisor {
     while (!has_ended && waitpid(pid, &status_, 0) < 0 && errno == EINTR) {
     }
     kill(-pid, SIGKILL);
+    if (stopped) status_ = *stopped;
     for (const std::string& line : split(text, '\n')) {
       if (!line.empty()) take(Json::parse(line, nullptr, false));
     }
@@ -522,6 +544,7 @@ class Supervisor {
   double begin_;
   Shared* shared_;
   int status_ = 0;
+  int num_timeouts_ = 0;
   int errors_fd_;                         // a file for the standard error stream of the handlers
   std::map<size_t, uint64_t> succeeded_;  // with the hash of their results
   std::map<size_t, std::vector<std::vector<std::byte>>> results_;  // small ones

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/check/call.h"
+#include "tools/check/process_state.h"
 #include "tools/check/report.h"
 #include "tools/check/signals.h"
 
@@ -66,6 +67,7 @@ class Session {
   const CheckOptions& options;
   const std::vector<Case>& cases;
   Shared& shared;
+  const OpenFiles files;
   LoadedHandler handler;
   std::vector<std::vector<std::byte>> known;  // results of the step's case in another process
   double last_seconds = 0;                    // of the last successful call, and its size

@@ -1,17 +1,27 @@
 // Handlers with one defect each, written with farcall/ffi.h: what they do to their process, what
 // they take from it, and what they keep from earlier calls. check_test.cpp tells which.
+#undef NDEBUG
 #include <farcall/ffi.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <clocale>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <thread>
 
 namespace ffi = farcall::ffi;
 using F32 = ffi::Buffer<ffi::F32>;
@@ -45,6 +55,87 @@ static void closes_output(F32 x, Out y) {
   scale(x, y, 1);
 }
 FARCALL_DEFINE_HANDLER(closes_output, closes_output);
+
+static void redirects_output(F32 x, Out y) {
+  const int file = open("/dev/zero", O_WRONLY);
+  dup2(file, STDOUT_FILENO);
+  close(file);
+  scale(x, y, 1);
+}
+FARCALL_DEFINE_HANDLER(redirects_output, redirects_output);
+
+static void closes_files(F32 x, Out y) {
+  for (int file = 3; file < 20; ++file) close(file);
+  scale(x, y, 1);
+}
+FARCALL_DEFINE_HANDLER(closes_files, closes_files);
+
+static void reads_input(F32 x, Out y) { scale(x, y, std::getchar() == EOF ? 1 : 2); }
+FARCALL_DEFINE_HANDLER(reads_input, reads_input);
+
+static void blocks_interrupts(F32 x, Out y) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  scale(x, y, 1);
+}
+FARCALL_DEFINE_HANDLER(blocks_interrupts, blocks_interrupts);
+
+static void sets_alarm(F32 x, Out y) {
+  scale(x, y, 1);
+  alarm(100);
+}
+FARCALL_DEFINE_HANDLER(sets_alarm, sets_alarm);
+
+static void sets_variable(F32 x, Out y) {
+  setenv("OMP_NUM_THREADS", "1", 1);
+  scale(x, y, 1);
+}
+FARCALL_DEFINE_HANDLER(sets_variable, sets_variable);
+
+static void pins_thread(F32 x, Out y) {
+  cpu_set_t first;
+  CPU_ZERO(&first);
+  CPU_SET(sched_getcpu(), &first);
+  sched_setaffinity(0, sizeof(first), &first);
+  scale(x, y, 1);
+}
+FARCALL_DEFINE_HANDLER(pins_thread, pins_thread);
+
+static void lowers_limit(F32 x, Out y) {
+  rlimit limit;
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = 600;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  scale(x, y, 1);
+}
+FARCALL_DEFINE_HANDLER(lowers_limit, lowers_limit);
+
+static void opens_mask(F32 x, Out y) {
+  umask(0);
+  scale(x, y, 1);
+}
+FARCALL_DEFINE_HANDLER(opens_mask, opens_mask);
+
+static void replaces_terminate(F32 x, Out y) {
+  std::set_terminate([] { _exit(0); });
+  scale(x, y, 1);
+}
+FARCALL_DEFINE_HANDLER(replaces_terminate, replaces_terminate);
+
+// The process outlives the one that started it.
+static void leaves_daemon(F32 x, Out y) {
+  scale(x, y, 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    setsid();
+    if (fork() == 0) sleep(3);
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+}
+FARCALL_DEFINE_HANDLER(leaves_daemon, leaves_daemon);
 
 static void leaves_process(F32 x, Out y) {
   scale(x, y, 1);
@@ -123,7 +214,88 @@ static void keeps_sum(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(keeps_sum, keeps_sum);
 
+static void keeps_text(F32 x, Out y) {
+  static std::mutex mutex;
+  static std::string log;
+  const std::lock_guard lock(mutex);
+  log += "called ";
+  scale(x, y, 1);
+}
+FARCALL_DEFINE_HANDLER(keeps_text, keeps_text);
+
+static void keeps_block_for_thread(F32 x, Out y) {
+  static thread_local float* const one = new float(1);
+  scale(x, y, *one);
+}
+FARCALL_DEFINE_HANDLER(keeps_block_for_thread, keeps_block_for_thread);
+
+static void opens_every_third_time(F32 x, Out y) {
+  static std::atomic<int> count{0};
+  if (++count % 3 == 0 && open("/dev/null", O_RDONLY) < 0) return;
+  scale(x, y, 1);
+}
+FARCALL_DEFINE_HANDLER(opens_every_third_time, opens_every_third_time);
+
+static void leaves_lock(F32 x, Out y) {
+  static std::mutex mutex;
+  mutex.lock();
+  scale(x, y, 1);
+}
+FARCALL_DEFINE_HANDLER(leaves_lock, leaves_lock);
+
+// ---- signals ----
+
+static void ends_parent(F32 x, Out y) {
+  scale(x, y, 1);
+  kill(getppid(), SIGKILL);
+}
+FARCALL_DEFINE_HANDLER(ends_parent, ends_parent);
+
+static void ends_everything(F32 x, Out y) {
+  scale(x, y, 1);
+  kill(-1, SIGTERM);
+}
+FARCALL_DEFINE_HANDLER(ends_everything, ends_everything);
+
+static void stops_itself(F32 x, Out y) {
+  scale(x, y, 1);
+  raise(SIGSTOP);
+}
+FARCALL_DEFINE_HANDLER(stops_itself, stops_itself);
+
 // ---- others ----
+
+static void uses_number_of_processors(F32 x, Out y) {
+  scale(x, y, static_cast<float>(std::thread::hardware_concurrency()));
+}
+FARCALL_DEFINE_HANDLER(uses_number_of_processors, uses_number_of_processors);
+
+static ffi::Error needs_alignment(F32 x, Out y) {
+  if (reinterpret_cast<uintptr_t>(x.typed_data()) % 256 != 0)
+    return ffi::Error::InvalidArgument("x must be aligned to 256 bytes");
+  scale(x, y, 1);
+  return ffi::Error::Success();
+}
+FARCALL_DEFINE_HANDLER(needs_alignment, needs_alignment);
+
+static ffi::Future fulfils_twice(F32 x, Out y) {
+  scale(x, y, 1);
+  ffi::Promise promise;
+  ffi::Future future(promise);
+  promise.SetAvailable();
+  promise.SetAvailable();
+  return future;
+}
+FARCALL_DEFINE_HANDLER(fulfils_twice, fulfils_twice);
+
+static ffi::Future counts_too_far(F32 x, Out y) {
+  scale(x, y, 1);
+  ffi::CountDownPromise promise(2);
+  ffi::Future future(promise);
+  for (int i = 0; i < 3; ++i) promise.CountDown();
+  return future;
+}
+FARCALL_DEFINE_HANDLER(counts_too_far, counts_too_far);
 
 static void odd_bools(F32 x, ffi::ResultBuffer<ffi::PRED> y) {
   for (size_t i = 0; i < x.element_count(); ++i) {

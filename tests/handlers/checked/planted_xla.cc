@@ -1,5 +1,6 @@
 // Handlers with one defect each, written with the header of XLA's name.
 #include <condition_variable>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -7,6 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include <unistd.h>
 #include "xla/ffi/api/ffi.h"
 
 namespace ffi = xla::ffi;
@@ -151,6 +153,31 @@ static ffi::Error NullPointer(F32 x, Out y) {
   return ffi::Error::Success();
 }
 HANDLER(xla_null_pointer, NullPointer, UNARY);
+
+// A log of all calls.
+static ffi::Error Logs(F32 x, Out y) {
+  static std::mutex mutex;
+  static std::vector<size_t> sizes;
+  const std::lock_guard lock(mutex);
+  sizes.push_back(x.element_count());
+  copy(x, y);
+  return ffi::Error::Success();
+}
+HANDLER(xla_logs, Logs, UNARY);
+
+static ffi::Error EndsParent(F32 x, Out y) {
+  copy(x, y);
+  kill(getppid(), SIGTERM);
+  return ffi::Error::Success();
+}
+HANDLER(xla_ends_parent, EndsParent, UNARY);
+
+static ffi::Error SetsVariable(F32 x, Out y) {
+  copy(x, y);
+  setenv("MKL_NUM_THREADS", "1", 1);
+  return ffi::Error::Success();
+}
+HANDLER(xla_sets_variable, SetsVariable, UNARY);
 
 static ffi::Error Aborts(F32 x, Out y) {
   copy(x, y);

@@ -1,4 +1,5 @@
 // Sound handlers that look suspicious, written with farcall/ffi.h: check finds nothing here.
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <complex>
 #include <condition_variable>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -515,6 +517,72 @@ static void remembers(F32 x, Out y) {
   std::copy(result.begin(), result.end(), y->typed_data());
 }
 FARCALL_DEFINE_HANDLER(remembers, remembers);
+
+// A history of the latest calls.
+static void keeps_history(F32 x, Out y) {
+  static std::mutex mutex;
+  static std::vector<std::vector<float>> history;
+  const std::lock_guard lock(mutex);
+  history.emplace_back(x.typed_data(), x.typed_data() + x.element_count());
+  if (history.size() > 8) history.erase(history.begin());
+  std::copy_n(x.typed_data(), x.element_count(), y->typed_data());
+}
+FARCALL_DEFINE_HANDLER(keeps_history, keeps_history);
+
+// Every thread has a buffer, which ends with the thread.
+static void buffers_of_threads(F32 x, Out y) {
+  static thread_local std::unique_ptr<std::vector<float>> buffer;
+  if (!buffer) buffer = std::make_unique<std::vector<float>>();
+  buffer->assign(x.typed_data(), x.typed_data() + x.element_count());
+  std::copy(buffer->begin(), buffer->end(), y->typed_data());
+}
+FARCALL_DEFINE_HANDLER(buffers_of_threads, buffers_of_threads);
+
+// The guaranteed alignment.
+static ffi::Error needs_64_bytes(F32 x, Out y) {
+  if (reinterpret_cast<uintptr_t>(x.typed_data()) % 64 != 0)
+    return ffi::Error::InvalidArgument("x must be aligned to 64 bytes");
+  std::copy_n(x.typed_data(), x.element_count(), y->typed_data());
+  return ffi::Error::Success();
+}
+FARCALL_DEFINE_HANDLER(needs_64_bytes, needs_64_bytes);
+
+// A process of its own, which a signal ends; and a thread that runs on one processor alone and
+// blocks signals, for a moment.
+static void masks_and_kills(F32 x, Out y) {
+  sigset_t all, signals;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &signals);
+  cpu_set_t processors, one;
+  sched_getaffinity(0, sizeof(processors), &processors);
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  sched_setaffinity(0, sizeof(one), &one);
+  const pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  std::copy_n(x.typed_data(), x.element_count(), y->typed_data());
+  sched_setaffinity(0, sizeof(processors), &processors);
+  pthread_sigmask(SIG_SETMASK, &signals, nullptr);
+}
+FARCALL_DEFINE_HANDLER(masks_and_kills, masks_and_kills);
+
+// A file that stays open from call to call, and is opened again now and then.
+static void reopens(F32 x, Out y) {
+  static std::mutex mutex;
+  static int file = -1, count = 0;
+  const std::lock_guard lock(mutex);
+  if (count++ % 4 == 0) {
+    if (file >= 0) close(file);
+    file = open(count % 8 == 1 ? "/dev/null" : "/dev/zero", O_RDONLY);
+  }
+  std::copy_n(x.typed_data(), x.element_count(), y->typed_data());
+}
+FARCALL_DEFINE_HANDLER(reopens, reopens);
 
 // No handler: farcall does not call it unless it is named.
 extern "C" __attribute__((visibility("default"))) void* never_returns(void*) {
