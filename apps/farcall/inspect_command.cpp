@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <charconv>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -20,10 +23,14 @@ struct InspectArguments {
 };
 
 ApiVersion parse_version(const std::string& text) {
-  const auto parts = tools::split(text, '.');
-  if (parts.size() != 2) throw tools::Failure(tools::kUsage, "--runtime is a version such as 0.3.");
-  return {static_cast<int>(tools::parse_integer(parts[0], "--runtime")),
-          static_cast<int>(tools::parse_integer(parts[1], "--runtime"))};
+  std::vector<int> numbers;
+  for (const std::string& part : tools::split(text, '.')) {
+    const int64_t number = tools::parse_integer(part, "--runtime");
+    if (std::in_range<uint16_t>(number)) numbers.push_back(static_cast<int>(number));
+  }
+  if (numbers.size() != 2 || std::ranges::count(text, '.') != 1)
+    throw tools::Failure(tools::kUsage, "--runtime is a version such as 0.3.");
+  return {numbers[0], numbers[1]};
 }
 
 int run(const InspectArguments& options) {

@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
     return command::report_parse_error(app, error, argc, argv);
   }
   const CLI::App& subcommand = *app.get_subcommands().front();
+  command::report_interrupts(subcommand);
   try {
     return actions.at(subcommand.get_name())();
   } catch (const tools::Failure& failure) {

@@ -1,5 +1,7 @@
 // farcall new: creates a project around one kernel, which builds, passes its tests and makes a
 // wheel.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -16,6 +18,7 @@
 #include "farcall/template_files.h"
 #include "tools/failure.h"
 #include "tools/json.h"
+#include "tools/python.h"
 #include "tools/terminal.h"
 
 namespace farcall::command {
@@ -28,7 +31,7 @@ using tools::Style;
 // Names in the template that the project's own names replace.
 constexpr std::string_view kTemplateName = "my_kernel", kTemplateType = "MyKernel";
 
-// The lower-case keywords of C++ and Python.
+// The lower-case keywords of C++ and Python, and names that the files of the project use.
 constexpr auto kReserved = std::to_array<std::string_view>(
     {"and",      "as",       "assert",  "async",  "await",    "auto",      "bool",     "break",
      "case",     "catch",    "char",    "class",  "concept",  "const",     "continue", "def",
@@ -40,12 +43,22 @@ constexpr auto kReserved = std::to_array<std::string_view>(
      "register", "return",   "short",   "signed", "sizeof",   "static",    "struct",   "switch",
      "template", "this",     "throw",   "true",   "try",      "typedef",   "typename", "union",
      "unsigned", "using",    "virtual", "void",   "volatile", "while",     "with",     "xor",
-     "yield",    "farcall",  "jax",     "numpy"});
+     "yield",    "farcall",  "ffi",     "jax",    "main",     "numpy",     "std"});
 
 struct NewArguments {
   std::string name, header = "farcall", folder;
   bool has_cuda = false, is_json = false;
 };
+
+// What else has the name; empty if nothing has.
+std::string_view what_has(const std::string& name) {
+  if (std::ranges::count(kReserved, name)) return "a keyword of C++ or Python, or a package";
+  // The handler is a C function of this name.
+  if (dlsym(RTLD_DEFAULT, name.c_str()) != nullptr) return "a function of the C library";
+  const std::string answer =
+      tools::ask_python(fmt::format("import sys; print('{}' in sys.stdlib_module_names)", name));
+  return answer.starts_with("True") ? "a module of Python's standard library" : "";
+}
 
 void check_name(const std::string& name) {
   const auto fits = [](char c) { return std::islower(c) || std::isdigit(c) || c == '_'; };
@@ -55,11 +68,10 @@ void check_name(const std::string& name) {
                               "such as rms_norm.",
                               farcall::quoted(name)));
   }
-  if (std::ranges::count(kReserved, name)) {
-    throw Failure(tools::kUsage, fmt::format("new: {} is a keyword of C++ or Python, or a package; "
-                                             "choose another name, such as my_{}.",
-                                             farcall::quoted(name), name));
-  }
+  const std::string_view taken = what_has(name);
+  if (taken.empty()) return;
+  throw Failure(tools::kUsage, fmt::format("new: {} is {}; choose another name, such as my_{}.",
+                                           farcall::quoted(name), taken, name));
 }
 
 // "rms_norm" as "RmsNorm".

@@ -1,6 +1,11 @@
 #include "farcall/report_failure.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
+#include <cstring>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -17,6 +22,29 @@ void print_error(const tools::Json& report) {
   fmt::print("{}\n", report.dump(2, ' ', false, tools::Json::error_handler_t::replace));
 }
 
+int g_json_output = -1;  // -1: without --json
+pid_t g_reporting_process = 0;
+
+bool has_json(const CLI::App& subcommand) {
+  const CLI::Option* json = subcommand.get_option_no_throw("--json");
+  return json && json->count() > 0;
+}
+
+void write_text(int file, const char* text) {
+  [[maybe_unused]] const ssize_t written = write(file, text, std::strlen(text));
+}
+
+// The action of the signal is the default one again.
+void on_interrupt(int signal) {
+  // Processes that this one forks have the same handler.
+  if (getpid() == g_reporting_process) {
+    report_failure_now(signal == SIGINT    ? "interrupted by SIGINT"
+                       : signal == SIGTERM ? "interrupted by SIGTERM"
+                                           : "interrupted by SIGHUP");
+  }
+  raise(signal);
+}
+
 bool wants_json(int argc, char** argv) {
   return std::any_of(argv + 1, argv + argc,
                      [](const char* word) { return std::string_view(word) == "--json"; });
@@ -24,9 +52,33 @@ bool wants_json(int argc, char** argv) {
 
 }  // namespace
 
+void report_interrupts(const CLI::App& subcommand) {
+  if (!has_json(subcommand)) return;
+  g_reporting_process = getpid();
+  g_json_output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before = {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler == SIG_DFL) sigaction(signal, &action, nullptr);
+  }
+}
+
+void report_failure_now(const char* message) {
+  if (g_json_output >= 0) {
+    write_text(g_json_output, "{\"error\": \"");
+    write_text(g_json_output, message);
+    write_text(g_json_output, "\"}\n");
+  }
+  write_text(STDERR_FILENO, "farcall: ");
+  write_text(STDERR_FILENO, message);
+  write_text(STDERR_FILENO, "\n");
+}
+
 int report_failure(const CLI::App& subcommand, const char* message, int code) {
-  const CLI::Option* json = subcommand.get_option_no_throw("--json");
-  if (json && json->count() > 0) {
+  if (has_json(subcommand)) {
     tools::Json report = {{"error", message}};
     if (code == tools::kCouldNotRun) report["verdict"] = "could-not-run";
     print_error(report);

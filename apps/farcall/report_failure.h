@@ -10,6 +10,15 @@ class ParseError;
 
 namespace farcall::command {
 
+// From now on, with --json among the options of the subcommand, {"error": …} is printed to the
+// standard output if a signal such as SIGINT ends this process, and by report_failure_now().
+void report_interrupts(const CLI::App& subcommand);
+
+// The message to the standard error, and as JSON to the standard output as it was when
+// report_interrupts() was called. For signal handlers. The message has no character that JSON
+// escapes.
+void report_failure_now(const char* message);
+
 // Prints the message to the standard error; with --json among the options of the subcommand, also
 // {"error": message} to the standard output, with the verdict of check for a handler that could not
 // run. Returns `code`, the exit code.

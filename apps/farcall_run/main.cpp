@@ -42,8 +42,7 @@ const pid_t g_process = getpid();
 
 void limit_time(double seconds) {
   std::signal(SIGALRM, [](int) {
-    constexpr std::string_view text = "farcall: the time limit has passed\n";
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+    command::report_failure_now("the time limit has passed");
     end_process(tools::kTimeLimit);
   });
   const auto whole = static_cast<time_t>(seconds);
@@ -225,6 +224,7 @@ int main(int argc, char** argv) {
   const CLI::App& subcommand = *app.get_subcommands().front();
   try {
     g_subcommand = &subcommand;
+    command::report_interrupts(subcommand);
     detail::report_crashes(report_crash);
     std::atexit(on_exit);
     if (options.timeout) limit_time(*options.timeout);

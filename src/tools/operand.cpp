@@ -65,6 +65,9 @@ Attribute untyped_value(std::string_view text) {
 void set_path(Attributes& attributes, std::string_view path, Attribute value) {
   const size_t dot = path.find('.');
   if (dot == std::string_view::npos) {
+    if (attributes.find(path)) {
+      throw Failure(kUsage, fmt::format("attribute {} is given twice.", farcall::quoted(path)));
+    }
     attributes.set(std::string(path), std::move(value));
     return;
   }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
+import time
 import venv
 from pathlib import Path
 from typing import Any
@@ -291,6 +293,50 @@ def test_with_json_a_failure_is_json_too(subcommand: str) -> None:
     answer = json.loads(done.stdout)
     assert answer["verdict"] == "could-not-run"
     assert done.stderr == f"farcall: {answer['error']}\n"
+
+
+FOREVER = r"""
+#include <farcall/ffi.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include <cstdlib>
+namespace ffi = farcall::ffi;
+
+static void forever(ffi::Buffer<ffi::F32>, ffi::ResultBuffer<ffi::F32>) {
+  close(open(std::getenv("STARTED"), O_CREAT, 0600));
+  while (true) pause();
+}
+FARCALL_DEFINE_HANDLER(forever, forever);
+"""
+
+
+@pytest.mark.parametrize("subcommand", ["check", "bench", "run", "trace"])
+def test_with_json_an_interrupt_is_json_too(subcommand: str, tmp_path: Path) -> None:
+    handler = f"{build(FOREVER)}:forever"
+    started = tmp_path / "started"
+    arguments = [COMMAND, subcommand, handler, "--arg", "f32[4]", "--ret", "f32[4]", "--json"]
+    with subprocess.Popen(
+        arguments,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "STARTED": str(started)},
+        cwd=tmp_path,
+    ) as process:
+        while not started.exists() and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=30)
+    assert json.loads(output) == {"error": "interrupted by SIGINT"}
+    assert process.returncode == -signal.SIGINT
+
+
+@pytest.mark.parametrize("subcommand", ["run", "trace"])
+def test_with_json_the_time_limit_is_json_too(subcommand: str, tmp_path: Path) -> None:
+    handler = f"{build(FOREVER)}:forever"
+    options = ["--arg", "f32[4]", "--ret", "f32[4]", "--json", "--timeout", "0.2"]
+    done = run(subcommand, handler, *options, cwd=tmp_path, env={**os.environ, "STARTED": "x"})
+    assert done.returncode == 124
+    assert json.loads(done.stdout) == {"error": "the time limit has passed"}
 
 
 # The first process that calls it with this variable is slow.

@@ -103,6 +103,9 @@ def test_with_cuda(tmp_path: Path, nvcc: Path, header: str) -> None:
         (["Scale"], 'invalid kernel name "Scale": use lower-case letters, digits and _'),
         (["../up"], 'invalid kernel name "../up"'),
         (["lambda"], '"lambda" is a keyword of C++ or Python'),
+        (["std"], '"std" is a keyword of C++ or Python, or a package'),
+        (["exp"], '"exp" is a function of the C library; choose another name, such as my_exp'),
+        (["statistics"], "\"statistics\" is a module of Python's standard library"),
         (["taken"], "taken exists already, and is not empty"),
     ],
 )

@@ -158,7 +158,7 @@ TEST(Command, ShowsSignaturesOfAllHandlers) {
   const auto result = run_farcall({"inspect", checked_library("sound_own"), "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const auto json = nlohmann::json::parse(result.output);
-  EXPECT_EQ(json["handlers"].size(), 48);
+  EXPECT_EQ(json["handlers"].size(), 53);
   for (const auto& handler : json["handlers"]) {
     if (handler["symbol"] != "scales") continue;
     EXPECT_EQ(handler["signature"], "(f32) {} -> (f32)");
@@ -226,6 +226,27 @@ TEST(Command, ChecksAllHandlersOfALibrary) {
     names.insert(handler.substr(handler.rfind(':') + 1));
   }
   EXPECT_EQ(names, (std::set<std::string>{"refuses_empty", "refuses_odd"}));
+}
+
+TEST(Command, RefusesAnAttributeThatIsGivenTwice) {
+  const auto told = [](const char* first, const char* second) {
+    const auto result =
+        run_farcall({"check", checked_library("sound_own") + ":scales", "--arg", "f32[N]", "--ret",
+                     "f32[N]", "--attr", first, "--attr", second});
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    return result.output;
+  };
+  EXPECT_THAT(told("factor=3", "factor:f32=4"), HasSubstr("attribute \"factor\" is given twice"));
+  EXPECT_THAT(told("sub.n=3", "sub.n=4"), HasSubstr("attribute \"n\" is given twice"));
+}
+
+TEST(Command, RefusesRuntimesThatCannotExist) {
+  for (const char* version : {"0.-1", "3", "1.2.3", "0.99999999999"}) {
+    const auto result =
+        run_farcall({"inspect", checked_library("sound_own"), "--runtime", version});
+    EXPECT_EQ(result.exit_code, 2) << version << result.output;
+    EXPECT_THAT(result.output, HasSubstr("--runtime is a version such as 0.3.")) << version;
+  }
 }
 
 TEST(Command, EndsWithTheTimeLimit) {
