@@ -47,6 +47,32 @@ struct AttrDecoding<Color> {
     return diagnostic.Emit("there is no color ") << *name << " among " << 2;
   }
 };
+// Operands of an author's own, whose decoding begins with that of a buffer.
+struct Matrix {
+  const float* values;
+  int64_t rows, columns;
+};
+struct Row {
+  float* values;
+};
+template <>
+struct ArgDecoding<Matrix> {
+  static std::optional<Matrix> Decode(XLA_FFI_ArgType type, void* arg,
+                                      DiagnosticEngine& diagnostic) {
+    auto buffer = ArgDecoding<BufferR2<F32>>::Decode(type, arg, diagnostic);
+    if (!buffer.has_value()) return std::nullopt;
+    return Matrix{buffer->typed_data(), buffer->dimensions()[0], buffer->dimensions()[1]};
+  }
+};
+template <>
+struct RetDecoding<Row> {
+  static std::optional<Result<Row>> Decode(XLA_FFI_RetType type, void* ret,
+                                           DiagnosticEngine& diagnostic) {
+    auto buffer = RetDecoding<AnyBuffer>::Decode(type, ret, diagnostic);
+    if (!buffer.has_value()) return std::nullopt;
+    return Result<Row>(Row{static_cast<float*>((*buffer)->untyped_data())});
+  }
+};
 // And a context item of an author's own.
 struct Doubled {};
 template <>
@@ -60,6 +86,16 @@ struct CtxDecoding<Doubled> {
 }  // namespace xla::ffi
 
 // ---- buffers ----
+
+static ffi::Error ColumnSums(xla::ffi::Matrix x, ffi::Result<xla::ffi::Row> y) {
+  for (int64_t j = 0; j < x.columns; ++j) {
+    y->values[j] = 0;
+    for (int64_t i = 0; i < x.rows; ++i) y->values[j] += x.values[i * x.columns + j];
+  }
+  return ffi::Error::Success();
+}
+XLA_FFI_DEFINE_HANDLER_SYMBOL(names_column_sums, ColumnSums,
+                              ffi::Ffi::Bind().Arg<xla::ffi::Matrix>().Ret<xla::ffi::Row>());
 
 // Dispatch at run time, with everything that AnyBuffer has.
 template <typename T>

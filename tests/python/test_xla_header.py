@@ -45,6 +45,7 @@ TARGETS = [
     "copy",
     "by_hand",
     "bound_to",
+    "column_sums",
     "plain_c",
 ]
 
@@ -275,6 +276,16 @@ def test_attributes_of_another_type(libraries) -> None:
     with pytest.raises(ValueError, match="its handler declares attribute n as int64; got 4"):
         FARCALL.call("ours_quarter", ONE, n=F32(4))
     assert FARCALL.call("ours_quarter", ONE, n=8) == FARCALL.call("theirs_quarter", ONE, n=8) == 2
+
+
+def test_an_authors_decoding_may_begin_with_that_of_a_buffer(everywhere) -> None:
+    x = np.arange(6, dtype=F32).reshape(2, 3)
+    assert everywhere("column_sums", ((3,), F32), x).tolist() == [3, 5, 7]
+    for host in HOSTS:
+        assert _failure(host, "ours_column_sums", ((3,), F32), x[0]) == (
+            "INVALID_ARGUMENT",
+            "names_column_sums: argument 0: wanted f32[?,?], got f32[3]",
+        )
 
 
 def test_messages_of_an_authors_decoding_and_of_the_context(libraries) -> None:

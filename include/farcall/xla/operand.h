@@ -110,6 +110,22 @@ FARCALL_FFI_COLD inline void complain(Problems& problems, const char* noun, size
   complain(problems, operand.view(), why);
 }
 
+// Decodes a buffer by itself.
+template <typename Kind, typename Buffer, typename Value>
+struct BufferDecoding {
+  static std::optional<Value> Decode(Kind kind, void* operand, DiagnosticEngine& diagnostic) {
+    const auto number = static_cast<int32_t>(kind);
+    const auto* buffer = static_cast<const FARCALL_FFI_Buffer*>(operand);
+    if (::farcall::ffi::detail::fits<Buffer>(number, buffer)) return Value(Buffer(buffer));
+    ::farcall::ffi::detail::Text text;
+    text << "wanted ";
+    ::farcall::ffi::detail::print_type(text, ::farcall::ffi::detail::BufferType<Buffer>::kType);
+    text << ", got ";
+    ::farcall::ffi::detail::print_buffer(text, number, buffer);
+    return diagnostic.Emit(std::string(text.view()));
+  }
+};
+
 struct Decoder {
   const FARCALL_FFI_CallFrame* frame;
   const std::string_view* names;  // of the attributes, in the order of the binding
@@ -296,4 +312,19 @@ struct Operand<Tag, index, ParamKind::kContext> {
 };
 
 }  // namespace internal
+
+// A kernel's own decoding may begin with that of a buffer.
+template <>
+struct ArgDecoding<AnyBuffer> : internal::BufferDecoding<XLA_FFI_ArgType, AnyBuffer, AnyBuffer> {};
+template <DataType dtype, size_t rank>
+struct ArgDecoding<Buffer<dtype, rank>>
+    : internal::BufferDecoding<XLA_FFI_ArgType, Buffer<dtype, rank>, Buffer<dtype, rank>> {};
+template <>
+struct RetDecoding<AnyBuffer>
+    : internal::BufferDecoding<XLA_FFI_RetType, AnyBuffer, Result<AnyBuffer>> {};
+template <DataType dtype, size_t rank>
+struct RetDecoding<Buffer<dtype, rank>>
+    : internal::BufferDecoding<XLA_FFI_RetType, Buffer<dtype, rank>, Result<Buffer<dtype, rank>>> {
+};
+
 FARCALL_XLA_NAMESPACE_END
