@@ -137,6 +137,24 @@ def test_named_tuples_of_numpy_stand_for_tuples_and_lists(run, callback):
             np.testing.assert_array_equal(got, part)
 
 
+SEQUENCES = {
+    "one in a list": (lambda s: s, [X]),
+    "one alone": (lambda s: (s,), X),
+    "nested": (lambda s: ((s, s), s), [X, X, X]),
+    "flat": (lambda s: [s, s], ((X,), None, [X])),
+}
+
+
+@each_run
+@each_kind
+@pytest.mark.parametrize(("declare", "returned"), SEQUENCES.values(), ids=SEQUENCES)
+def test_results_may_be_nested_sequences_of_another_form(run, callback, declare, returned):
+    found = run(lambda: callback(lambda: returned, declare(struct(4))))()
+    theirs = jax.pure_callback(lambda: returned, declare(jax.ShapeDtypeStruct((4,), F32)))
+    assert str(fc.tree.structure(found)) == str(jax.tree.structure(theirs))
+    assert all(np.array_equal(leaf, X) for leaf in fc.tree.leaves(found))
+
+
 @each_run
 @each_kind
 def test_without_results_any_structure_without_leaves_will_do(run, callback):
@@ -155,7 +173,8 @@ WRONG = {
     ),
     "rank": (lambda: F32(1), r"declared as f32\[4\], but the function returned f32\[\]"),
     "dtype": (lambda: np.zeros(4), r"declared as f32\[4\], but the function returned f64\[4\]"),
-    "structure": (lambda: [X], r"declared as .*\*.*, but the function returned .*\[\*\]"),
+    "structure": (lambda: {"a": X}, r"declared as .*\*.*, but the function returned .*'a': \*"),
+    "number": (lambda: [X, X], r"declared as .*\*.*, but the function returned .*\[\*, \*\]"),
     "nothing": (lambda: None, r"declared as .*, but the function returned .*None"),
     "no array": (lambda: "text", r"result"),
 }

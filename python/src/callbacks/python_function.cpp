@@ -244,17 +244,22 @@ void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
 
 // ---- on arrays ----
 
-// True if a result has the declared structure. Tuples, lists and named tuples (which numpy.linalg
-// returns) are interchangeable, and so are all trees without leaves.
-bool has_structure(const TreeDef& found, const TreeDef& declared) {
+// True if the only nodes with leaves are tuples, lists and named tuples (which numpy.linalg
+// returns): the order of the leaves is known.
+bool is_in_order(const TreeDef& tree) {
   using Kind = TreeDef::Kind;
-  const auto is_sequence = [](const TreeDef& node) {
-    return node.kind() == Kind::kTuple || node.kind() == Kind::kList || is_named_tuple(node);
-  };
-  if (found.num_leaves() == 0 && declared.num_leaves() == 0) return true;
-  const bool is_alike =
-      (is_sequence(found) && is_sequence(declared)) || found.has_root_of(declared);
-  return is_alike && std::ranges::equal(found.children(), declared.children(), has_structure);
+  return tree.num_leaves() == 0 || tree.kind() == Kind::kLeaf ||
+         ((tree.kind() == Kind::kTuple || tree.kind() == Kind::kList || is_named_tuple(tree)) &&
+          std::ranges::all_of(tree.children(), is_in_order));
+}
+
+// True if a result has the declared structure. Sequences may be nested in another way, as in JAX:
+// a result in a tuple of one serves for a result alone.
+bool has_structure(const TreeDef& found, const TreeDef& declared) {
+  if (found.num_leaves() != declared.num_leaves()) return false;
+  if (is_in_order(found) && is_in_order(declared)) return true;
+  return found.has_root_of(declared) &&
+         std::ranges::equal(found.children(), declared.children(), has_structure);
 }
 
 std::vector<Array> call_on_arrays(const PythonFunction& f, std::span<const Array> arrays) {
