@@ -4,7 +4,10 @@
 
 #include <array>
 #include <cstring>
+#include <deque>
 #include <exception>
+#include <memory>
+#include <mutex>
 
 #include <alloca.h>
 #include <fmt/format.h>
@@ -45,10 +48,14 @@ thread_local std::string t_changed_mode;      // what floating_point.h says afte
   for (size_t i = 0; i < kBytes; ++i) memory[i] = static_cast<char>(byte);
 }
 
-// All calls of a process have the same attributes.
+// Of the calls since change_attributes(), then of those before: a handler may keep pointers.
+std::mutex g_attributes_mutex;
+std::deque<std::unique_ptr<const GuardedAttributes>> g_attributes(1);
+
 const FARCALL_FFI_Attrs& guarded(const FARCALL_FFI_Attrs& attributes) {
-  static const GuardedAttributes copy(attributes);
-  return copy.attrs();
+  const std::lock_guard lock(g_attributes_mutex);
+  if (!g_attributes.front()) g_attributes.front() = std::make_unique<GuardedAttributes>(attributes);
+  return g_attributes.front()->attrs();
 }
 
 FARCALL_FFI_Error* make_error(const FARCALL_FFI_Api* api, const std::string& message) {
@@ -93,6 +100,8 @@ constexpr Handlers trampolines(std::index_sequence<stages...>) {
 }
 
 }  // namespace
+
+void change_attributes() { g_attributes.emplace_front(); }
 
 bool is_python_function(const std::string& reference) {
   return is_python_module(reference.substr(0, reference.rfind(':')));

@@ -54,6 +54,9 @@ struct Outcome {
   double seconds = 0;
 };
 
+// The calls from now on have other attributes than the calls before. While no call runs.
+void change_attributes();
+
 // A call site for one shape; its instantiate stage has run.
 class Site {
  public:

@@ -15,7 +15,6 @@
 #include "tools/check/outcome_text.h"
 #include "tools/check/process_state.h"
 #include "tools/check/reference.h"
-#include "tools/check/surroundings.h"
 #include "tools/check/worker.h"
 #include "tools/child.h"
 #include "tools/failure.h"
@@ -85,24 +84,6 @@ class Calls {
       }
     } catch (const FfiError&) {
       return;
-    }
-  }
-
-  // Compares the results with those of a process with the usual surroundings.
-  void run_elsewhere(uint8_t changed) {
-    surroundings::change(changed, session_.handler.address);
-    try {
-      const Site site(session_.spec, test_, session_.handler);
-      Call call(site, session_.options, data_seed(), Placement::kEnd);
-      const Outcome outcome = run(call, {});
-      if (!outcome.is_ok)
-        return session_.differs_elsewhere("the handler fails: " + outcome.message);
-      first_ = session_.known;
-      if (const auto found = difference_beyond_rounding(call.results())) {
-        session_.differs_elsewhere(fmt::format("{} differs at {}", found->operand, found->place));
-      }
-    } catch (const FfiError& error) {
-      session_.differs_elsewhere("the handler fails: " + error.detail());
     }
   }
 
@@ -448,14 +429,8 @@ class Calls {
     }
   }
 
-  // The first result that differs from the first ones by more than rounding.
   std::optional<Difference> difference_beyond_rounding(const Bytes& results) const {
-    constexpr double kTolerance = 1e-2;
-    for (size_t i = 0; i < first_.size(); ++i) {
-      if (i < results.size() && !is_close(test_.results[i], first_[i], results[i], kTolerance))
-        return first_difference(session_, index_, first_, results);
-    }
-    return std::nullopt;
+    return tools::difference_beyond_rounding(session_, index_, first_, results);
   }
 
   // Programs take the byte of a bool for a number.
@@ -576,10 +551,6 @@ class Calls {
 void check_calls(Session& session, size_t test) { Calls(session, test).run(); }
 
 void check_special_values(Session& session, size_t test) { Calls(session, test).run_special(); }
-
-void check_surroundings(Session& session, const Step& step) {
-  Calls(session, step.test).run_elsewhere(step.changed);
-}
 
 void check_another_process(Session& session, size_t test) { Calls(session, test).run_elsewhere(); }
 

@@ -106,12 +106,12 @@ bool grows(const std::vector<int64_t>& counts) {
 // number of calls doubles.
 void check_growth(Session& session, size_t test) {
   constexpr int kFirst = 16, kMost = 512, kLeastTimes = 4;
-  constexpr int64_t kLeastBytes = 64;
+  constexpr int64_t kLeastBytes = 64, kLeastPages = 8;
   constexpr double kMostSeconds = 0.5;
   const Site site(session.spec, session.cases[test], session.handler);
   Call call(site, session.options, session.cases[test].data_seed(session.options.seed),
             Placement::kEnd);
-  std::vector<int64_t> bytes, files;
+  std::vector<int64_t> bytes, files, pages;
   const double begin = now_seconds();
   heap::set_cycle(kCycles + 1);
   int num_calls = 0;
@@ -121,6 +121,7 @@ void check_growth(Session& session, size_t test) {
     }
     bytes.push_back(static_cast<int64_t>(heap::leaks(kCycles + 1).bytes.back()));
     files.push_back(num_open_files());
+    pages.push_back(mapped_pages());
   }
   heap::set_cycle(0);
   const auto has_grown = [&](const std::vector<int64_t>& counts, int64_t least) {
@@ -139,6 +140,8 @@ void check_growth(Session& session, size_t test) {
                     heap::leaks(kCycles + 1).stack});
   } else if (has_grown(files, 1)) {
     session.report(test, {"leak", "files", "some calls leave a file open", {}});
+  } else if (has_grown(pages, kLeastPages)) {
+    session.report(test, {"leak", "mappings", "some calls leave memory mapped", {}});
   }
 }
 

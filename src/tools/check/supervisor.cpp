@@ -153,6 +153,8 @@ class Supervisor {
     if (has("race")) look_for_smaller_race(tests);
     if (is_steady) race_from_the_start(middle);
     if (!has("nondeterministic") && results_.contains(first)) look_at_surroundings(first);
+    if (!has("nondeterministic") && results_.contains(first) && !spec_.attributes.empty())
+      run_steps({{Step::Kind::kOtherAttributes, first}});
     steps.clear();
     for (const size_t part : {2, 3, 4}) {
       steps.push_back({Step::Kind::kSpecialValues, tests[tests.size() * part / 5]});
@@ -269,8 +271,8 @@ class Supervisor {
     dup2(errors_fd_, STDERR_FILENO);
     Session session(spec_, options_, cases_, *shared_, fd);
     try {
-      if (steps[first].kind == Step::Kind::kSurroundings)
-        session.known = results_[steps[first].test];
+      const auto known = results_.find(steps[first].test);
+      if (known != results_.end()) session.known = known->second;
       run_worker(session, steps, first);
     } catch (const std::exception& error) {
       write_all(fd, Json({{"failure", error.what()}}).dump() + "\n");
@@ -472,7 +474,9 @@ class Supervisor {
       return;
     }
     if (step.kind == Step::Kind::kSurroundings) return;
-    if (step.kind == Step::Kind::kSpecialValues && !(crash.is_set && crash.has_region)) return;
+    const bool is_unusual =
+        step.kind == Step::Kind::kSpecialValues || step.kind == Step::Kind::kOtherAttributes;
+    if (is_unusual && !(crash.is_set && crash.has_region)) return;
     if (shared_->is_reference) {
       report_.failure = fmt::format(
           "the reference {} fails for {}: {}", spec_.reference, cases_[step.test].to_string(),

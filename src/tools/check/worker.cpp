@@ -114,6 +114,17 @@ std::optional<Difference> first_difference(const Session& session, size_t test,
   return std::nullopt;
 }
 
+std::optional<Difference> difference_beyond_rounding(const Session& session, size_t test,
+                                                     const std::vector<std::vector<std::byte>>& a,
+                                                     const std::vector<std::vector<std::byte>>& b) {
+  constexpr double kTolerance = 1e-2;
+  for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    if (!is_close(session.cases[test].results[i], a[i], b[i], kTolerance))
+      return first_difference(session, test, a, b);
+  }
+  return std::nullopt;
+}
+
 void run_worker(Session& session, const std::vector<Step>& steps, size_t first) {
   signals::install(&session.shared.crash);
   if (steps[first].kind == Step::Kind::kAnotherProcess) {
@@ -140,6 +151,9 @@ void run_worker(Session& session, const std::vector<Step>& steps, size_t first) 
         break;
       case Step::Kind::kSurroundings:
         check_surroundings(session, steps[i]);
+        break;
+      case Step::Kind::kOtherAttributes:
+        check_other_attributes(session, steps[i].test);
         break;
       case Step::Kind::kSpecialValues:
         check_special_values(session, steps[i].test);

@@ -35,7 +35,8 @@ struct Step {
     kThreads,
     kFirstCalls,       // the first calls of a process, on several threads at once
     kFirstCallsAlone,  // the same calls, one after the other
-    kSurroundings      // other environment variables, another directory and so on
+    kSurroundings,     // other environment variables, another directory and so on
+    kOtherAttributes   // a call with other attributes before
   };
   Kind kind;
   size_t test;                            // number of the case
@@ -69,8 +70,9 @@ class Session {
   Shared& shared;
   const OpenFiles files;
   LoadedHandler handler;
-  std::vector<std::vector<std::byte>> known;  // results of the step's case in another process
-  double last_seconds = 0;                    // of the last successful call, and its size
+  // Results of the step's case in another process.
+  std::vector<std::vector<std::byte>> known;
+  double last_seconds = 0;  // of the last successful call, and its size
   size_t last_nbytes = 0;
 
   Outcome run(Call& call, const Fill& fill, ThreadPool* pool = nullptr);
@@ -97,6 +99,7 @@ void check_calls(Session& session, size_t test);
 void check_special_values(Session& session, size_t test);
 void check_another_process(Session& session, size_t test);
 void check_surroundings(Session& session, const Step& step);
+void check_other_attributes(Session& session, size_t test);
 void check_threads(Session& session, const Step& step);
 void check_leaks(Session& session, size_t test);
 
@@ -109,5 +112,10 @@ struct Difference {
 std::optional<Difference> first_difference(const Session& session, size_t test,
                                            const std::vector<std::vector<std::byte>>& a,
                                            const std::vector<std::vector<std::byte>>& b);
+
+// The same for results that differ by more than rounding.
+std::optional<Difference> difference_beyond_rounding(const Session& session, size_t test,
+                                                     const std::vector<std::vector<std::byte>>& a,
+                                                     const std::vector<std::vector<std::byte>>& b);
 
 }  // namespace farcall::tools

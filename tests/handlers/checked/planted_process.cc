@@ -4,6 +4,7 @@
 #include <farcall/ffi.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -235,6 +236,26 @@ static void opens_every_third_time(F32 x, Out y) {
   scale(x, y, 1);
 }
 FARCALL_DEFINE_HANDLER(opens_every_third_time, opens_every_third_time);
+
+static void maps_every_third_time(F32 x, Out y) {
+  static std::atomic<int> count{0};
+  constexpr int kBoth = PROT_READ | PROT_WRITE;
+  if (++count % 3 == 0) mmap(nullptr, 1 << 14, kBoth, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  scale(x, y, 1);
+}
+FARCALL_DEFINE_HANDLER(maps_every_third_time, maps_every_third_time);
+
+static void keeps_attribute(F32 x, Out y, float factor) {
+  static const float kept = factor;
+  scale(x, y, kept);
+}
+FARCALL_DEFINE_HANDLER(keeps_attribute, keeps_attribute, "factor");
+
+static void keeps_pointer_to_attribute(F32 x, Out y, ffi::Span<const double> factors) {
+  static const double* const kept = factors.begin();
+  scale(x, y, static_cast<float>(*kept));
+}
+FARCALL_DEFINE_HANDLER(keeps_pointer_to_attribute, keeps_pointer_to_attribute, "factors");
 
 static void leaves_lock(F32 x, Out y) {
   static std::mutex mutex;

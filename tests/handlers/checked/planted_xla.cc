@@ -165,6 +165,14 @@ static ffi::Error Logs(F32 x, Out y) {
 }
 HANDLER(xla_logs, Logs, UNARY);
 
+static ffi::Error KeepsAttribute(F32 x, Out y, float factor) {
+  static const float kept = factor;
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = kept * x.typed_data()[i];
+  return ffi::Error::Success();
+}
+HANDLER(xla_keeps_attribute, KeepsAttribute,
+        ffi::Ffi::Bind().Arg<F32>().Ret<F32>().Attr<float>("factor"));
+
 static ffi::Error EndsParent(F32 x, Out y) {
   copy(x, y);
   kill(getppid(), SIGTERM);

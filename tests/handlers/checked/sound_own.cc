@@ -538,6 +538,18 @@ static void buffers_of_threads(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(buffers_of_threads, buffers_of_threads);
 
+// One table for each value of the attribute.
+static void tables_of_factors(F32 x, Out y, float factor) {
+  static std::mutex mutex;
+  static std::unordered_map<float, std::vector<float>> tables;
+  const std::lock_guard lock(mutex);
+  std::vector<float>& table = tables[factor];
+  if (table.empty()) table.assign(4, factor);
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = table[i % 4] * x.typed_data()[i];
+}
+FARCALL_DEFINE_HANDLER(tables_of_factors, tables_of_factors, "factor");
+
 // The guaranteed alignment.
 static ffi::Error needs_64_bytes(F32 x, Out y) {
   if (reinterpret_cast<uintptr_t>(x.typed_data()) % 64 != 0)
