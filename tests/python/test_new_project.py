@@ -105,7 +105,7 @@ def test_with_cuda(tmp_path: Path, nvcc: Path, header: str) -> None:
         (["lambda"], '"lambda" is a keyword of C++ or Python'),
         (["std"], '"std" is a keyword of C++ or Python, or a package'),
         (["exp"], '"exp" is a function of the C library; choose another name, such as my_exp'),
-        (["statistics"], "\"statistics\" is a module of Python's standard library"),
+        (["statistics"], '"statistics" is a module of Python\'s standard library'),
         (["taken"], "taken exists already, and is not empty"),
     ],
 )
