@@ -23,6 +23,8 @@ namespace {
 // Files above are not looked at; copies of descriptors have higher numbers.
 constexpr int kNumFiles = 128, kLeastCopy = 500;
 
+using Resource = decltype(RLIMIT_NOFILE);  // an enumeration or an integer
+
 std::string file_name(int file) {
   switch (file) {
     case STDIN_FILENO:
@@ -135,8 +137,7 @@ ProcessState::ProcessState()
       new_handler_(std::get_new_handler()) {
   for (int i = 1; i < kNumSignals; ++i) sigaction(i, nullptr, &actions_[static_cast<size_t>(i)]);
   pthread_sigmask(SIG_SETMASK, nullptr, &blocked_);
-  for (size_t i = 0; i < limits_.size(); ++i)
-    getrlimit(static_cast<__rlimit_resource_t>(i), &limits_[i]);
+  for (size_t i = 0; i < limits_.size(); ++i) getrlimit(static_cast<Resource>(i), &limits_[i]);
 }
 
 std::string ProcessState::restore() const {
@@ -203,7 +204,7 @@ std::string ProcessState::restore_environment() const {
 std::string ProcessState::restore_limits() const {
   std::string changed;
   for (size_t i = 0; i < limits_.size(); ++i) {
-    const auto resource = static_cast<__rlimit_resource_t>(i);
+    const auto resource = static_cast<Resource>(i);
     rlimit now = {};
     if (getrlimit(resource, &now) != 0) continue;
     if (now.rlim_cur == limits_[i].rlim_cur && now.rlim_max == limits_[i].rlim_max) continue;
