@@ -9,6 +9,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/trace/derivatives.h>
+#include <farcall/trace/varying.h>
 
 #include "argument_choice.h"
 #include "array_object.h"
@@ -18,6 +19,13 @@
 
 namespace farcall::python {
 namespace {
+
+// Unflattens tangents of values of these types, which vary over these axes.
+nb::object unflatten_whole(const TreeDef& tree, std::vector<Array> tangents,
+                           std::span<const ShapeDtype> types, const AxisSets& axes) {
+  return unflatten_tangents(tree, farcall::detail::instantiated(std::move(tangents), types, axes),
+                            types);
+}
 
 // ---- jvp ----
 
@@ -57,9 +65,9 @@ nb::object call_jvp(nb::handle function, const std::string& where, nb::handle pr
   }
   const JvpResults results = jvp(differentiable.as_function(), inputs, directions);
   const TreeDef& tree = differentiable.result_tree();
-  return differentiable.with_aux(
-      unflatten_arrays(tree, results.primals),
-      unflatten_tangents(tree, results.tangents, types_of(results.primals)));
+  return differentiable.with_aux(unflatten_arrays(tree, results.primals),
+                                 unflatten_whole(tree, results.tangents, types_of(results.primals),
+                                                 varying_axes(results.primals)));
 }
 
 // ---- linear functions ----
@@ -112,10 +120,12 @@ struct LinearStructure {
   std::string where;  // "vjp(f)"
   LinearMap map;      // captures no values
   TreeDef argument_tree, result_tree;
+  AxisSets argument_axes, result_axes;
 
   bool operator==(const LinearStructure& other) const {
     return map.has_same_program(other.map) && argument_tree == other.argument_tree &&
-           result_tree == other.result_tree;
+           result_tree == other.result_tree && argument_axes == other.argument_axes &&
+           result_axes == other.result_axes;
   }
 };
 using LinearStructurePtr = std::shared_ptr<LinearStructure>;
@@ -140,7 +150,8 @@ struct Pushforward : LinearFunction {
     const LinearMap map = this->map();
     const std::vector<Array> inputs = tangent_inputs(
         {structure->where + ": tangents", structure->argument_tree, map.input_types()}, tangents);
-    return unflatten_tangents(structure->result_tree, map(inputs), map.output_types());
+    return unflatten_whole(structure->result_tree, map(inputs), map.output_types(),
+                           structure->result_axes);
   }
 };
 
@@ -150,7 +161,8 @@ struct Pullback : LinearFunction {
     const std::vector<Array> inputs = cotangent_inputs(
         {structure->where + ": cotangent", structure->result_tree, map.output_types()}, cotangent,
         TangentErrors::kValue);
-    return unflatten_tangents(structure->argument_tree, map.transpose(inputs), map.input_types());
+    return unflatten_whole(structure->argument_tree, map.transpose(inputs), map.input_types(),
+                           structure->argument_axes);
   }
 };
 
@@ -181,8 +193,9 @@ nb::object call_linearize(nb::handle function, const std::string& where, nb::tup
   const TreeDef& tree = differentiable.result_tree();
   std::vector<nb::object> values;
   for (const Array& value : results.derivative->captured()) values.push_back(wrap_object(value));
-  auto structure = std::make_shared<LinearStructure>(LinearStructure{
-      where, results.derivative->with_captured({}), positional_tree(arguments), tree});
+  auto structure = std::make_shared<LinearStructure>(
+      LinearStructure{where, results.derivative->with_captured({}), positional_tree(arguments),
+                      tree, varying_axes(differentiable.leaves()), varying_axes(results.outputs)});
   return differentiable.with_aux(unflatten_arrays(tree, results.outputs),
                                  nb::cast(Function{{std::move(structure), std::move(values)}}));
 }
@@ -193,20 +206,21 @@ struct Transposed {
   std::string where;
   LinearMap map;
   TreeDef argument_tree, result_tree;
+  AxisSets argument_axes;
 
   nb::object operator()(nb::handle cotangent) const {
     const std::vector<Array> inputs = cotangent_inputs(
         {where + ": cotangent", result_tree, map.output_types()}, cotangent, TangentErrors::kType);
-    return unflatten_tangents(argument_tree, map.transpose(inputs), map.input_types());
+    return unflatten_whole(argument_tree, map.transpose(inputs), map.input_types(), argument_axes);
   }
 };
 
 Transposed linear_transpose(nb::handle function, const std::string& where, nb::tuple primals) {
   const CallArguments arguments = all_arguments(primals, nb::dict());
   PythonCall call(function, where, arguments, {});
-  LinearMap map = farcall::detail::linear_map_of(call, leaves_to_types(where, arguments),
-                                                 axes_of_leaves(arguments));
-  return {where, std::move(map), positional_tree(arguments), call.result_tree()};
+  AxisSets axes = axes_of_leaves(arguments);
+  LinearMap map = farcall::detail::linear_map_of(call, leaves_to_types(where, arguments), axes);
+  return {where, std::move(map), positional_tree(arguments), call.result_tree(), std::move(axes)};
 }
 
 // ---- grad ----

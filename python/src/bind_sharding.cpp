@@ -17,6 +17,7 @@
 #include <farcall/ops/shard_map.h>
 #include <farcall/ops/sharding_constraint.h>
 #include <farcall/trace/placement.h>
+#include <farcall/trace/varying.h>
 
 #include "array_object.h"
 #include "convert.h"
@@ -281,6 +282,8 @@ void bind_sharding(nb::module_& module) {
   module.def("array_from_shards", from_shards);
   module.def("cut", cut);
   module.def("shard_map", call_shard_map);
+  module.def("varying_axes",
+             [](nb::handle array) { return names_of(varying_axes(array_of(array.ptr()))); });
 }
 
 }  // namespace farcall::python

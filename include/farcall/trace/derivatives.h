@@ -145,9 +145,10 @@ FARCALL_API std::vector<Array> tangents_of(const std::string& what, const TreeDe
                                            std::span<const ShapeDtype> types, const TreeDef& given,
                                            std::vector<Array> tangents);
 // Replaces null tangents by zeros, except for types without tangents. Tangents of weakly typed
-// values are weakly typed.
+// values are weakly typed. All tangents vary over at least these axes, those of their values.
 FARCALL_API std::vector<Array> instantiated(std::vector<Array> tangents,
-                                            std::span<const ShapeDtype> types);
+                                            std::span<const ShapeDtype> types,
+                                            const AxisSets& axes = std::nullopt);
 FARCALL_API JvpResults call_jvp(TreeCall& call, const TreeDef& tree, std::vector<Array> tangents);
 
 // A linear map between trees.
@@ -155,6 +156,8 @@ struct FARCALL_API LinearCall {
   std::string where;
   std::shared_ptr<const LinearMap> map;
   TreeDef arguments, result;
+  // Of the values at which the map was made.
+  AxisSets argument_axes, result_axes;
 
   std::vector<Array> forward(const TreeDef& tree, std::vector<Array> tangents) const;
   std::vector<Array> backward(const TreeDef& tree, std::vector<Array> cotangents) const;

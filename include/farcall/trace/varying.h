@@ -28,8 +28,8 @@ using AxisSets = std::optional<std::vector<AxisSet>>;
 
 // Whether axes are tracked on this thread.
 FARCALL_API bool is_tracking_axes();
-// The names of the axes of a set, for messages: "x, y".
-FARCALL_API std::string names_of(AxisSet axes);
+// The names of the axes of a set.
+FARCALL_API std::vector<std::string> names_of(AxisSet axes);
 
 // The axes over which a traced array varies. The set of a concrete array is empty.
 FARCALL_API AxisSet varying_axes(const Array& array);

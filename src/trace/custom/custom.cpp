@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
 #include <farcall/core/sizes.h>
@@ -326,7 +327,7 @@ BackwardRule checked_backward(BackwardRule backward, std::string name, std::vect
                   fmt::format("{}: the cotangent that its backward rule returns for argument {} "
                               "varies over {}, over which the argument does not; reduce it over "
                               "these axes (psum)",
-                              name, i, names_of(wrong)));
+                              name, i, fmt::join(names_of(wrong), ", ")));
     }
     return found;
   };

@@ -100,13 +100,14 @@ std::vector<Array> leaves_of(const TreeCall& call, std::span<const int> position
   return chosen;
 }
 
-std::vector<Array> instantiated(std::vector<Array> tangents, std::span<const ShapeDtype> types) {
+std::vector<Array> instantiated(std::vector<Array> tangents, std::span<const ShapeDtype> types,
+                                const AxisSets& axes) {
   for (size_t i = 0; i < tangents.size(); ++i) {
     if (has_tangent(types[i])) {
       tangents[i] = weak_like(instantiate(tangents[i], types[i]), types[i]);
     }
   }
-  return tangents;
+  return vary_like(std::move(tangents), axes);
 }
 
 std::vector<Array> tangents_of(const std::string& what, const TreeDef& wanted,
@@ -138,7 +139,8 @@ Gradient call_grad(LeafCall& call, const std::vector<bool>& varies, const GradOp
   }
   check_outputs(call, results.outputs, options.holomorphic);
   const Array one[] = {basic_operations().convert(Array(1.0), value.dtype(), /*weak_type=*/false)};
-  return {value, instantiated(results.derivative->transpose(one), types_of(call.leaves()))};
+  return {value, instantiated(results.derivative->transpose(one), types_of(call.leaves()),
+                              varying_axes(call.leaves()))};
 }
 
 // ---- jvp, vjp, linearize ----
@@ -148,27 +150,29 @@ JvpResults call_jvp(TreeCall& call, const TreeDef& tree, std::vector<Array> tang
   JvpResults results = jvp(call.as_function(), primals,
                            tangents_of(call.where() + ": tangents", call.arguments(),
                                        types_of(primals), tree, std::move(tangents)));
-  results.tangents = instantiated(std::move(results.tangents), types_of(results.primals));
+  results.tangents = instantiated(std::move(results.tangents), types_of(results.primals),
+                                  varying_axes(results.primals));
   return results;
 }
 
 std::vector<Array> LinearCall::forward(const TreeDef& tree, std::vector<Array> tangents) const {
   tangents =
       tangents_of(where + ": tangents", arguments, map->input_types(), tree, std::move(tangents));
-  return instantiated((*map)(tangents), map->output_types());
+  return instantiated((*map)(tangents), map->output_types(), result_axes);
 }
 
 std::vector<Array> LinearCall::backward(const TreeDef& tree, std::vector<Array> cotangents) const {
   cotangents =
       tangents_of(where + ": cotangent", result, map->output_types(), tree, std::move(cotangents));
-  return instantiated(map->transpose(cotangents), map->input_types());
+  return instantiated(map->transpose(cotangents), map->input_types(), argument_axes);
 }
 
 std::pair<std::vector<Array>, LinearCall> call_linearize(TreeCall& call) {
   const std::vector<bool> varies(call.leaves().size(), true);
   Linearized results = linearize(call.as_function(), call.leaves(), varies);
-  LinearCall linear{call.where(), std::move(results.derivative), call.arguments(),
-                    call.result_tree()};
+  LinearCall linear{
+      call.where(),       std::move(results.derivative), call.arguments(),
+      call.result_tree(), varying_axes(call.leaves()),   varying_axes(results.outputs)};
   return {std::move(results.outputs), std::move(linear)};
 }
 
@@ -190,9 +194,9 @@ LinearMap linear_map_of(LeafCall& call, const std::vector<ShapeDtype>& types,
 }
 
 LinearCall call_linear_transpose(TreeCall& call) {
-  auto map = std::make_shared<const LinearMap>(
-      linear_map_of(call, types_of(call.leaves()), varying_axes(call.leaves())));
-  return {call.where(), std::move(map), call.arguments(), call.result_tree()};
+  AxisSets axes = varying_axes(call.leaves());
+  auto map = std::make_shared<const LinearMap>(linear_map_of(call, types_of(call.leaves()), axes));
+  return {call.where(), std::move(map), call.arguments(), call.result_tree(), std::move(axes), {}};
 }
 
 }  // namespace farcall::detail

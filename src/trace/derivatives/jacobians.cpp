@@ -82,7 +82,7 @@ JacobianRows call_jacfwd(LeafCall& call, const std::vector<bool>& varies,
           results.tangents[i] = instantiate(results.tangents[i], results.primals[i].type());
         }
         values = std::move(results.primals);
-        return std::move(results.tangents);
+        return vary_like(std::move(results.tangents), varying_axes(values));
       },
       directions, axes, {size, {}});
   if (options.holomorphic) check_outputs(call, values, options.holomorphic);
@@ -129,7 +129,7 @@ JacobianRows call_jacrev(LeafCall& call, const std::vector<bool>& varies,
       const Array blocks = move_axis(found.outputs[i], found.axes[i], 0, output.size());
       row.blocks[i] = basic_operations().reshape(blocks, row.types[i].shape());
     }
-    row.blocks = instantiated(std::move(row.blocks), row.types);
+    row.blocks = instantiated(std::move(row.blocks), row.types, varying_axes(call.leaves()));
   }
   return rows;
 }

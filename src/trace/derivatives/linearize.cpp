@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
 #include <farcall/trace/derive.h>
@@ -97,7 +98,7 @@ std::vector<Array> like_outputs(const Program& program, std::vector<Array> cotan
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("reverse-mode differentiation: a cotangent varies over {}, over which "
                             "the output does not; reduce it over these axes (psum, pmean)",
-                            names_of(wrong)));
+                            fmt::join(names_of(wrong), ", ")));
   }
   return vary_like(std::move(cotangents), axes->outputs);
 }

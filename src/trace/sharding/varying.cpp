@@ -5,7 +5,6 @@
 #include <mutex>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
 #include <farcall/primitives/collectives.h>
@@ -77,16 +76,8 @@ const bool kVaryingRegistered = [] {
 
 thread_local AxisTracking* tracking = nullptr;
 
-std::vector<std::string> names_in(AxisSet set) {
-  std::vector<std::string> names;
-  for (size_t i = 0; tracking && i < tracking->axes().size(); ++i) {
-    if (set >> i & 1) names.push_back(tracking->axes()[i]);
-  }
-  return names;
-}
-
 Array pvary(const Array& array, AxisSet axes) {
-  return bind_one(kPvary, make_params(ReduceAxesParams{names_in(axes)}), {&array, 1});
+  return bind_one(kPvary, make_params(ReduceAxesParams{names_of(axes)}), {&array, 1});
 }
 
 // Whether each program in the parameters has operands of its own sets, and marks values itself.
@@ -136,7 +127,13 @@ Diverging::~Diverging() {
 
 bool is_tracking_axes() { return tracking != nullptr; }
 
-std::string names_of(AxisSet axes) { return fmt::format("{}", fmt::join(names_in(axes), ", ")); }
+std::vector<std::string> names_of(AxisSet axes) {
+  std::vector<std::string> names;
+  for (size_t i = 0; tracking && i < tracking->axes().size(); ++i) {
+    if (axes >> i & 1) names.push_back(tracking->axes()[i]);
+  }
+  return names;
+}
 
 AxisSet varying_axes(const Array& array) {
   if (!tracking || array.is_null() || array.is_concrete()) return 0;
@@ -153,7 +150,7 @@ AxisSets varying_axes(std::span<const Array> arrays) {
 }
 
 Array vary_over(const Array& array, AxisSet axes) {
-  if (array.is_null() || !has_tangent(array.type())) return array;
+  if (!tracking || array.is_null() || !has_tangent(array.type())) return array;
   const AxisSet missing = axes & ~varying_axes(array);
   return missing ? pvary(array, missing) : array;
 }

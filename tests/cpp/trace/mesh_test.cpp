@@ -17,6 +17,7 @@
 #include <farcall/trace/divisions.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/placement.h>
+#include <farcall/trace/varying.h>
 #include <farcall/trace/vmap.h>
 
 #include "array_testing.h"
@@ -118,6 +119,24 @@ TEST(ShardMap, GradientsInsideAreSummedForValuesThatAllDevicesShare) {
   EXPECT_EQ(run(true, false), "[36.0, 36.0, 36.0, 36.0]");
   EXPECT_EQ(run(true, true), "[3.0, 7.0, 11.0, 15.0]");
   EXPECT_EQ(run(false, false), "[3.0, 7.0, 11.0, 15.0]");
+}
+
+TEST(ShardMap, TellsTheAxesOverWhichValuesVary) {
+  using Names = std::vector<std::string>;
+  std::vector<Names> found;
+  const auto body = [&](const Array& x) {
+    const Array sum = lax::psum(x, "x");
+    const auto constant = [&](const Array&) { return x; };
+    const Array zero = jvp(constant, std::tuple(sum), std::tuple(sum)).second;
+    for (const Array& array : {x, sum, sum * lax::axis_index("y"), zero, rows()}) {
+      found.push_back(names_of(varying_axes(array)));
+    }
+    return x;
+  };
+  const PartitionSpec both = {{"x", "y"}};
+  shard_map(body, {.mesh = mesh_of({{"x", 2}, {"y", 2}}), .in_specs = {both}, .out_specs = {both}})(
+      rows());
+  EXPECT_EQ(found, (std::vector<Names>{{"x", "y"}, {"y"}, {"y"}, {"x", "y"}, {}}));
 }
 
 TEST(ShardMap, RefusesWhatDoesNotFit) {
