@@ -1,8 +1,8 @@
 // The derivative of a whole shard_map has another convention than derivatives inside: each device
 // has a share of the cotangent of a value that does not vary, and the sum of the shares is the
 // cotangent. The transpose of a psum, which is a psum, adds the shares up. Inside, each device has
-// the whole cotangent of such a value. Backward rules of users follow the convention of inside, so
-// shares are converted for them.
+// the whole cotangent of such a value. Backward rules of users, and the transposes that they give
+// to linear functions, follow the convention of inside, so shares are converted for them.
 #include "ops/sharding/without_tracking.h"
 
 #include <algorithm>
@@ -136,6 +136,7 @@ class Removal {
   bool is_concerned(const Program& program) const {
     return std::ranges::any_of(program.equations, [&](const Equation& equation) {
       return is_between_sets(*equation.primitive) || has_backward_rule(equation) ||
+             communicates_linearly(equation) ||
              std::ranges::any_of(nested_programs(equation), [&](const NamedProgram& nested) {
                return is_concerned(*nested.program);
              });
@@ -145,6 +146,18 @@ class Removal {
   static bool has_backward_rule(const Equation& equation) {
     const auto* p = try_params<CustomCallParams>(equation.params.get());
     return p && p->rules->forward;
+  }
+
+  // Whether it is a linear function with its own transpose, and devices communicate in one of them.
+  bool communicates_linearly(const Equation& equation) const {
+    const Params* params = equation.params.get();
+    if (!try_params<LinearCallParams>(params) && !try_params<LinearSolveParams>(params)) {
+      return false;
+    }
+    return std::ranges::any_of(nested_programs(equation), [&](const NamedProgram& nested) {
+      return std::ranges::any_of(nested.program->axis_names,
+                                 [&](const std::string& name) { return has(name); });
+    });
   }
 
   std::vector<Array> apply(const Equation& equation, std::span<const Array> operands) const {
@@ -177,6 +190,10 @@ class Removal {
       if (has_backward_rule(equation)) copy.rules = on_shares(*p);
       return make_params(std::move(copy));
     }
+    if (communicates_linearly(equation)) {
+      if (const auto* p = try_params<LinearCallParams>(params)) return linear_on_shares(*p);
+      return linear_on_shares(params_as<LinearSolveParams>(params));
+    }
     const bool is_any = std::ranges::any_of(
         nested_programs(equation),
         [&](const NamedProgram& nested) { return is_concerned(*nested.program); });
@@ -197,6 +214,48 @@ class Removal {
     } else if (auto* list = std::get_if<std::vector<Value>>(&value)) {
       for (Value& item : *list) replace_programs(item);
     }
+  }
+
+  ParamsPtr linear_on_shares(const LinearCallParams& params) const {
+    LinearCallParams copy = params;
+    copy.callee = (*this)(params.callee);
+    copy.transpose = transpose_on_shares(params.transpose, *params.callee, params.num_consts);
+    return make_params(std::move(copy));
+  }
+
+  // The transpose of matvec is applied to solutions of the transposed system, which are shares.
+  ParamsPtr linear_on_shares(const LinearSolveParams& params) const {
+    LinearSolveParams copy = params;
+    copy.matvec = (*this)(params.matvec);
+    copy.solve = (*this)(params.solve);
+    for (ProgramPtr& program : copy.transposed) {
+      program = transpose_on_shares(program, *params.solve, params.num_consts);
+    }
+    return make_params(std::move(copy));
+  }
+
+  // The transpose of `forward`, a linear function of its inputs after the constants, for shares.
+  ProgramPtr transpose_on_shares(const ProgramPtr& transpose, const Program& forward,
+                                 int64_t num_consts) const {
+    const std::optional<ProgramAxes> found = kept_axes_of(forward);
+    if (!found) return (*this)(transpose);
+    const Sets inputs = own(found->inputs);
+    const auto first = inputs.begin() + num_consts;
+    const CallSets sets{{first, inputs.end()}, own(found->outputs), {inputs.begin(), first}};
+    const BackwardRule rule = farcall::on_shares(
+        [&](std::span<const Array> consts, std::span<const Array> cotangents) {
+          std::vector<Array> operands(consts.begin(), consts.end());
+          operands.insert(operands.end(), cotangents.begin(), cotangents.end());
+          std::vector<Array> results = evaluate(*transpose, operands);
+          results.resize(sets.inputs.size());  // a solver may return more
+          return results;
+        },
+        sets, axes_);
+    return record(
+        [&](std::span<const Array> all) {
+          return rule(all.first(sets.residuals.size()), all.subspan(sets.residuals.size()));
+        },
+        transpose->input_types(), transpose->name);
   }
 
   CustomCallPtr on_shares(const CustomCallParams& params) const {
