@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -337,8 +338,20 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
-    """For each ``(source, destination)``, destination gets source's ``x``; others get zeros."""
-    return _core.ppermute(x, axis_name, [(int(a), int(b)) for a, b in perm])
+    """For each ``(source, destination)``, destination gets source's ``x``; others get zeros.
+
+    Raises:
+      TypeError: if ``perm`` is not a sequence of pairs of integers.
+      ValueError: for numbers outside of the axis, and for an element that sends or receives twice.
+    """
+    try:
+        pairs = [(operator.index(source), operator.index(to)) for source, to in perm]
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"ppermute: perm must be a sequence of pairs (source, destination), got {perm!r}; "
+            "pshuffle takes the sources alone"
+        ) from None
+    return _core.ppermute(x, axis_name, pairs)
 
 
 def axis_index(axis_name: Any) -> Array:

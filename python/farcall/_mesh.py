@@ -132,11 +132,19 @@ class Mesh(_AnyMesh, contextlib.ContextDecorator):
 
     Raises:
       ValueError: if the number of names or types is not the number of dimensions.
+      TypeError: for elements of ``devices`` that are not devices of farcall.
     """
 
     def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None) -> None:
         if not isinstance(devices, np.ndarray):
             devices = np.array(devices, dtype=object)
+        for device in devices.flat:
+            if devices.ndim > 0 and not isinstance(device, Device):
+                kind = f"{type(device).__module__}.{type(device).__name__}"
+                raise TypeError(
+                    "Mesh: devices must be devices of farcall, such as those of farcall.devices(); "
+                    f"got {device!r} of type {kind}"
+                )
         self.devices: np.ndarray[Any, np.dtype[Any]] = devices.copy()
         self.devices.flags.writeable = False
         self._set_axes(devices.shape, axis_names, axis_types, "Mesh")
@@ -264,10 +272,12 @@ def make_mesh(
       devices: the available devices, all by default; the mesh uses the first ones that it needs.
 
     Raises:
-      ValueError: if the sizes need more devices than there are.
+      ValueError: for a size below one, and if the sizes need more devices than there are.
     """
     found = list(_devices.devices() if devices is None else devices)
     sizes = _core.to_sizes(axis_shapes, "make_mesh: axis_shapes")
+    if any(size < 1 for size in sizes):
+        raise ValueError(f"make_mesh: the sizes in axis_shapes must be at least 1, got {sizes}")
     wanted = math.prod(sizes)
     if wanted > len(found):
         raise ValueError(

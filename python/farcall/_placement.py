@@ -177,7 +177,8 @@ def make_array_from_callback(
     arrays = []
     for device, index in sharding.addressable_devices_indices_map(tuple(shape)).items():
         if str(index) not in parts:
-            parts[str(index)] = _core.as_array(data_callback(index))
+            what = f"{where}: the result of data_callback"
+            parts[str(index)] = _core.numpy.as_array(data_callback(index), what)
         arrays.append(_core.devices.device_put(parts[str(index)], device))
     return _from_parts(shape, sharding, arrays, dtype, where)
 
@@ -223,6 +224,10 @@ def _from_parts(
             )
     if dtype is not None:
         parts = [_core.numpy.astype(part, dtype) for part in parts]
+    dtypes = [part.dtype for part in parts]
+    if any(found != dtypes[0] for found in dtypes):
+        names = ", ".join(sorted({str(found) for found in dtypes}))
+        raise ValueError(f"{where}: the parts must have one dtype, got {names}; pass dtype=")
     if isinstance(sharding, NamedSharding) and is_spread(sharding):
         return _core.sharding.array_from_shards(list(shape), sharding.in_core(), parts)
     return place(parts[0], sharding)

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 import pytest
 from farcall import lax
+from farcall.experimental.shard_map import shard_map as early_shard_map
 from farcall.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 P = PartitionSpec
@@ -315,6 +316,12 @@ def test_pmap_maps_over_the_one_device() -> None:
 WHOLE = P()
 
 
+def permuted(perm: Any) -> Any:
+    return fc.shard_map(
+        lambda x: lax.ppermute(x, "x", perm), mesh=MESH, in_specs=P("x"), out_specs=P("x")
+    )(X)
+
+
 def mapped(in_specs: Any = WHOLE, out_specs: Any = WHOLE, **options: Any) -> Any:
     return fc.shard_map(
         lambda *xs: xs[0], **{"mesh": MESH, "in_specs": in_specs, "out_specs": out_specs, **options}
@@ -330,6 +337,14 @@ def mapped(in_specs: Any = WHOLE, out_specs: Any = WHOLE, **options: Any) -> Any
         (lambda: fc.make_mesh((1,), ("x", "y")), ValueError, "axis names"),
         (lambda: Mesh(np.array(fc.devices()), ("x", "y")), ValueError, "2 axis names"),
         (lambda: fc.make_mesh((1, 1), ("x", "x")), ValueError, "named twice"),
+        (lambda: fc.make_mesh((-1,), ("x",)), ValueError, r"at least 1, got \(-1,\)"),
+        (lambda: fc.make_mesh((1, 0), ("x", "y")), ValueError, r"at least 1, got \(1, 0\)"),
+        (
+            lambda: Mesh([0], ("x",)),
+            TypeError,
+            r"devices of farcall, .* got 0 of type builtins.int",
+        ),
+        (lambda: Mesh(jax.devices()[:1], ("x",)), TypeError, "got CpuDevice.* of type jax"),
         (lambda: Mesh(np.array(fc.devices()), ("x",), ("Auto",)), ValueError, "axis_types"),
         (lambda: NamedSharding(MESH, P("z")), ValueError, "names axis 'z', but the axes"),
         (lambda: NamedSharding(MESH, "x"), TypeError, "spec must be a PartitionSpec"),
@@ -353,6 +368,11 @@ def mapped(in_specs: Any = WHOLE, out_specs: Any = WHOLE, **options: Any) -> Any
             ValueError,
             "out_shardings: it must be a tree prefix",
         ),
+        (
+            lambda: fc.make_array_from_callback((2,), NamedSharding(MESH, P()), lambda _: None),
+            TypeError,
+            "make_array_from_callback: the result of data_callback",
+        ),
         (lambda: mapped(P("z"))(X), ValueError, "names axis 'z'"),
         (lambda: mapped(P(None, None, "x"))(X), ValueError, "has 3 entries"),
         (lambda: mapped((P(), P()))(X), ValueError, "in_specs: it must be a tree prefix"),
@@ -365,8 +385,22 @@ def mapped(in_specs: Any = WHOLE, out_specs: Any = WHOLE, **options: Any) -> Any
         (lambda: mapped(mesh=None)(X), ValueError, "there is no mesh"),
         (lambda: mapped(mesh=np.zeros(1)), TypeError, "mesh must be a Mesh or an AbstractMesh"),
         (lambda: mapped(axis_names={"z"})(X), ValueError, "the mesh has no axis 'z'"),
+        (lambda: permuted([0]), TypeError, r"a sequence of pairs .*, got \[0\]; pshuffle takes"),
+        (lambda: permuted([(0.5, 0)]), TypeError, "a sequence of pairs"),
+        (lambda: permuted(None), TypeError, "a sequence of pairs .*, got None"),
+        (lambda: permuted([(0, 1)]), ValueError, r"\(0, 1\) does not lie in axis"),
     ],
 )
 def test_wrong_arguments(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+def test_the_earlier_shard_map_takes_its_own_arguments() -> None:
+    for check_rep in (True, False):
+        f = early_shard_map(lambda x: lax.psum(x, "y") * 2, MESH, P("x"), P("x"), check_rep)
+        np.testing.assert_array_equal(f(X), X * 2)
+    part = early_shard_map(lambda x: x + 1, MESH, in_specs=P("x"), out_specs=P("x"), auto={"y"})
+    np.testing.assert_array_equal(part(X), X + 1)
+    with pytest.raises(NameError, match='unbound axis name "y"'):
+        early_shard_map(lambda x: lax.psum(x, "y"), MESH, P("x"), P("x"), auto={"y"})(X)

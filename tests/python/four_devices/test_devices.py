@@ -250,6 +250,9 @@ def test_parts_that_do_not_fit_are_refused() -> None:
         make(X.shape, sharding, [parts[0]] * 4)
     with pytest.raises(ValueError, match=r"must have the shape \(4, 4\), got \(2, 4\)"):
         make((16, 4), sharding, parts)
+    halves = [fc.device_put(part.astype("float16"), part.device) for part in parts[:2]]
+    with pytest.raises(ValueError, match="must have one dtype, got float16, float32; pass dtype="):
+        make(X.shape, sharding, halves + parts[2:])
     with pytest.raises(ValueError, match=r"dimension 0 of .*6.* must be a multiple of 4"):
         fc.device_put(np.zeros(6), sharding)
     with pytest.raises(ValueError, match="1 entries, but the array of shape"):
