@@ -48,8 +48,8 @@ Array to_array_of(DType dtype, nb::handle object, std::string_view what, bool ma
 // Warns if integers do not fit into 32 bits.
 Array array_from_numpy(PyObject* numpy_array, Intake intake);
 
-// An ordinary host array moved to the default device, without being committed to it; any other array
-// unchanged. While a function is traced, arrays stay on the host.
+// An ordinary host array moved to the default device, without being committed to it; any other
+// array unchanged. While a function is traced, arrays stay on the host.
 Array on_default_device(Array array);
 // The result of __array__(dtype, copy), given the numpy array of the elements. Raises ValueError if
 // another dtype is requested without a copy.
