@@ -105,15 +105,17 @@ Array binomial_samples(const Array& key, const Array& n, const Array& p, DType d
   const Array is_no_count = numpy::isnan(n) | (n < 0.0), is_infinite = numpy::isinf(n);
   const Array is_no_chance = numpy::isnan(q), is_invalid = (q < 0.0) | is_no_chance | is_no_count;
   const Array chance = numpy::where(is_no_chance | (q < 0.0), 0.01, q);
-  const Array are_few = is_no_count | (n * chance <= 10.0);
-  const Array count = lax::floor(n);
+  // The loops would not end for infinitely many trials.
+  const Array trials = numpy::where(is_infinite, 1.0, n), count = lax::floor(trials);
+  const Array are_few = is_no_count | (trials * chance <= 10.0);
   const Array few = binomial_by_sums(key, numpy::where(are_few, count, 0.0), chance);
   const Array many = binomial_by_rejection(key, numpy::where(are_few, 1e4, count),
                                            numpy::where(are_few, 0.5, chance));
   Array samples = lax::convert_element_type(numpy::where(are_few, few, many), dtype);
   samples = numpy::where(is_invalid, std::numeric_limits<double>::quiet_NaN(), samples);
   samples =
-      numpy::where(is_infinite & ~is_invalid, std::numeric_limits<double>::infinity(), samples);
+      numpy::where(is_infinite & ~is_invalid,
+                   numpy::where(p == 0.0, 0.0, std::numeric_limits<double>::infinity()), samples);
   return numpy::where(is_small | is_no_count | is_no_chance | is_infinite, samples,
                       lax::convert_element_type(count, dtype) - samples);
 }

@@ -248,6 +248,13 @@ def test_counts_follow_their_law(name: str) -> None:
     assert np.abs(found - law.cdf(values)).max() < 1.95 / np.sqrt(drawn.size)
 
 
+def test_infinitely_many_trials_end() -> None:
+    n = np.float32([np.inf, np.inf, np.inf, np.inf, -np.inf, 7])
+    p = np.float32([0, 0.5, 1, np.nan, 0.5, 1])
+    drawn = np.asarray(random.binomial(random.key(0), n, p))
+    np.testing.assert_array_equal(drawn, [0, np.inf, np.inf, np.nan, np.nan, 7])
+
+
 def test_samples_stay_within_their_bounds() -> None:
     key = random.key(0)
     for dtype in ("float16", "bfloat16", "float32"):

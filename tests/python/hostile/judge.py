@@ -44,7 +44,8 @@ RUNTIME_ERRORS = re.compile(
     "was donated to a jitted function|used after the callback had returned|"
     "unknown platform or engine|(changed size|changed|mutated) during iteration|"
     "has no (shape rule|definition)|changed while they were read|needs the processes of a job|"
-    "not started by mpirun"
+    "not started by mpirun|"
+    "RESOURCE_EXHAUSTED: Out of memory allocating"  # JAX, in a function of to_jax
 )
 
 
