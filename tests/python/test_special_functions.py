@@ -182,6 +182,20 @@ def test_betainc():
         lax.betainc(1, 2, 3)
 
 
+@pytest.mark.parametrize(("a", "b"), [(9e11, 3e12), (2e12, 2e12), (1e13, 4e13), (1e17, 1e17)])
+def test_betainc_of_large_parameters_is_the_normal_distribution(a: float, b: float) -> None:
+    mean = a / (a + b)
+    deviation = np.sqrt(mean * (1 - mean) / (a + b + 1))
+    z = np.array([-3, -1, 0, 1, 3])
+    found = np.asarray(special.betainc(a, b, mean + z * deviation))
+    np.testing.assert_allclose(found, scipy_special.ndtr(z), rtol=1e-5)
+
+
+def test_betainc_of_the_largest_parameters_ends() -> None:
+    found = special.betainc(np.float32([1e30, 3e38]), np.float32(1e30), np.float32(0.5))
+    np.testing.assert_array_equal(found, [0.5, 0])
+
+
 def test_incomplete_gamma_functions_have_derivatives_in_both_arguments():
     a = np.array([0.3, 1, 2.5, 10, 80, 80])
     x = np.array([0.1, 3, 2.5, 4, 60, 110])

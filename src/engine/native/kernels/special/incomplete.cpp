@@ -4,6 +4,7 @@
 
 #include <boost/math/special_functions/beta.hpp>
 #include <boost/math/special_functions/gamma.hpp>
+#include <boost/math/special_functions/log1p.hpp>
 
 #include "engine/native/kernels/special/boost_policy.h"
 #include "engine/native/kernels/special/special.h"
@@ -117,11 +118,24 @@ T random_gamma_grad(T a, T x) {
   return x * (is_lower ? -slope : slope);
 }
 
+// The first term of DLMF 8.18.9, symmetric in a and b: the next one is smaller by the square root
+// of a + b. Boost's fraction takes as many steps as that root, and loses as many digits.
+template <class T>
+T incomplete_beta_of_large(T a, T b, T x) {
+  const T sum = a + b, mean = a / sum, rest = b / sum, difference = x - mean;
+  const T half_square = -mean * boost::math::log1pmx(difference / mean, BoostPolicy()) -
+                        rest * boost::math::log1pmx(-difference / rest, BoostPolicy());
+  const T root = std::sqrt(half_square * sum);
+  return std::erfc(difference < 0 ? root : -root) / 2;
+}
+
 template <class T>
 T incomplete_beta(T a, T b, T x) {
   if (!(a > 0) || !(b > 0) || !(x >= 0) || !(x <= 1)) return kNan<T>;
   if (x == 0 || x == 1) return x;
   if (a == kInfinity<T> || b == kInfinity<T>) return a == b ? kNan<T> : (a > b ? 0 : 1);
+  constexpr T kLarge = 1e12;
+  if (a > kLarge && b > kLarge) return incomplete_beta_of_large(a, b, x);
   return boost::math::ibeta(a, b, x, BoostPolicy());
 }
 
