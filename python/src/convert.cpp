@@ -276,7 +276,8 @@ Array on_default_device(Array array) {
   const Device& device = default_device();
   if (device.is_host() || !array.node().storage() || !is_evaluating()) return array;
   try {
-    return placed_array(array.type(), to_device(device, array.type(), array.storage()), false);
+    return placed_array(array.type(), to_device(device, array.type(), array.storage()),
+                        /*is_committed=*/false);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnimplemented) throw;
     return array;  // the device has no arrays of this dtype

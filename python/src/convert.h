@@ -47,7 +47,6 @@ Array argument(nb::handle object, std::string_view function, const char* name);
 Array to_array_of(DType dtype, nb::handle object, std::string_view what, bool may_share = false);
 // Warns if integers do not fit into 32 bits.
 Array array_from_numpy(PyObject* numpy_array, Intake intake);
-
 // An ordinary host array moved to the default device, without being committed to it; any other
 // array unchanged. While a function is traced, arrays stay on the host.
 Array on_default_device(Array array);
