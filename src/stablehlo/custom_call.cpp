@@ -59,14 +59,15 @@ std::string attribute_text(std::string_view target, const Attribute& attribute) 
                           attribute.to_string()));
 }
 
-// XLA's layouts list dimensions from the fastest to the slowest.
-std::string layouts_text(const std::vector<MajorToMinor>& layouts,
-                         const std::vector<ShapeDtype>& types) {
+// XLA's layouts list dimensions from the fastest to the slowest. No layouts: all are row-major.
+std::string list_of_layouts(std::span<const MajorToMinor> layouts,
+                            std::span<const ShapeDtype> types) {
   std::vector<std::string> all;
   for (size_t i = 0; i < types.size(); ++i) {
     std::vector<int64_t> order(types[i].rank());
     for (size_t d = 0; d < order.size(); ++d) {
-      order[d] = layouts[i] ? (*layouts[i])[d] : static_cast<int64_t>(d);
+      const bool is_given = !layouts.empty() && layouts[i];
+      order[d] = is_given ? (*layouts[i])[d] : static_cast<int64_t>(d);
     }
     std::ranges::reverse(order);
     all.push_back(fmt::format("dense<{}> : tensor<{}xindex>", order.empty() ? "" : list_text(order),
@@ -76,6 +77,15 @@ std::string layouts_text(const std::vector<MajorToMinor>& layouts,
 }
 
 }  // namespace
+
+std::string layouts_text(std::span<const Value> operands, std::span<const ShapeDtype> results,
+                         std::span<const MajorToMinor> of_operands,
+                         std::span<const MajorToMinor> of_results) {
+  std::vector<ShapeDtype> types;
+  for (const Value& operand : operands) types.push_back(operand.type);
+  return fmt::format("operand_layouts = {}, result_layouts = {}",
+                     list_of_layouts(of_operands, types), list_of_layouts(of_results, results));
+}
 
 std::string aliases_text(std::span<const std::pair<int64_t, int64_t>> aliases, size_t num_results) {
   std::vector<std::string> texts;
@@ -90,19 +100,16 @@ std::string aliases_text(std::span<const std::pair<int64_t, int64_t>> aliases, s
 
 Values custom_call(Emitter& e, const Call& call) {
   const auto& p = call.params<FfiCallParams>();
-  std::vector<ShapeDtype> operands;
-  for (const Value& input : call.inputs) operands.push_back(input.type);
   const std::string config = p.custom_call_api_version == 4
                                  ? dictionary_text(p.target_name, p.attributes)
                                  : quoted(p.legacy_backend_config.value_or(""));
-  return e.op("stablehlo.custom_call", call.inputs, call.results,
-              fmt::format("call_target_name = {}, api_version = {} : i32, has_side_effect = {}, "
-                          "backend_config = {}, operand_layouts = {}, result_layouts = {}, "
-                          "output_operand_aliases = {}",
-                          quoted(p.target_name), p.custom_call_api_version, p.has_side_effect,
-                          config, layouts_text(p.input_layouts, operands),
-                          layouts_text(p.output_layouts, call.results),
-                          aliases_text(p.input_output_aliases, call.results.size())));
+  return e.op(
+      "stablehlo.custom_call", call.inputs, call.results,
+      fmt::format("call_target_name = {}, api_version = {} : i32, has_side_effect = {}, "
+                  "backend_config = {}, {}, output_operand_aliases = {}",
+                  quoted(p.target_name), p.custom_call_api_version, p.has_side_effect, config,
+                  layouts_text(call.inputs, call.results, p.input_layouts, p.output_layouts),
+                  aliases_text(p.input_output_aliases, call.results.size())));
 }
 
 }  // namespace farcall::stablehlo

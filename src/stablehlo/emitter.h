@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <farcall/core/shape_dtype.h>
+#include <farcall/primitives/ffi_call.h>
 #include <farcall/primitives/indexing.h>
 #include <farcall/primitives/reduce_window.h>
 
@@ -40,6 +41,11 @@ std::string pairs_text(std::span<const std::pair<int64_t, int64_t>> pairs);
 std::string slice_text(std::span<const int64_t> starts, std::span<const int64_t> limits,
                        std::span<const int64_t> strides);
 std::string windows_text(const ReduceWindowParams& windows);
+// The layouts of a custom call's operands and results; row-major without `of_operands` and
+// `of_results`. Compilers choose their own layouts where a call has none.
+std::string layouts_text(std::span<const Value> operands, std::span<const ShapeDtype> results,
+                         std::span<const MajorToMinor> of_operands = {},
+                         std::span<const MajorToMinor> of_results = {});
 // A custom call's (operand, result) pairs that share memory.
 std::string aliases_text(std::span<const std::pair<int64_t, int64_t>> aliases, size_t num_results);
 
@@ -113,6 +119,10 @@ class Emitter {
   const Value& run();
   void set_run(Value run) { run_ = std::move(run); }
   const LowerOptions& options() const { return options_; }
+  // Whether the program is for another platform than a CPU.
+  bool is_for_accelerator() const {
+    return !options_.platform.empty() && options_.platform != "cpu";
+  }
 
   // Writes the function main around the text so far.
   Module finish(const Program& program, const Values& inputs, const Values& outputs);

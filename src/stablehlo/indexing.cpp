@@ -13,8 +13,25 @@
 namespace farcall::stablehlo {
 namespace {
 
+// Indices in i64. No array is as large as the numbers that i64 lacks.
+Value widened(Emitter& e, const Value& indices) {
+  if (indices.type.dtype() != DType::kUInt64) return e.convert(indices, DType::kInt64);
+  const Value most = e.number(indices.type, 0x1p62);
+  return e.convert(e.op("stablehlo.minimum", {indices, most}, indices.type), DType::kInt64);
+}
+
+// The operands of a slice, whose starts begin at `first`. XLA takes unsigned starts for signed
+// ones.
+Values with_signed_starts(Emitter& e, std::span<const Value> operands, size_t first) {
+  Values all(operands.begin(), operands.end());
+  for (size_t i = first; i < all.size(); ++i) {
+    if (all[i].type.dtype() == DType::kUInt64) all[i] = widened(e, all[i]);
+  }
+  return all;
+}
+
 Values dynamic_slice(Emitter& e, const Call& call) {
-  return {e.op("stablehlo.dynamic_slice", call.inputs, call.result(),
+  return {e.op("stablehlo.dynamic_slice", with_signed_starts(e, call.inputs, 1), call.result(),
                "slice_sizes = " + array_text(call.params<DynamicSliceParams>().slice_sizes))};
 }
 
@@ -31,9 +48,6 @@ Value last_starts(Emitter& e, ShapeDtype indices, std::span<const int64_t> opera
   const std::array where = {static_cast<int64_t>(indices.rank()) - 1};
   return e.broadcast_in_dim(line, indices.shape(), where);
 }
-
-// The indices in i64; their last dimension holds the components of a start.
-Value widened(Emitter& e, const Value& indices) { return e.convert(indices, DType::kInt64); }
 
 Value clipped(Emitter& e, const Value& indices, const Value& last) {
   return e.op("stablehlo.clamp", {e.number(indices.type, 0), indices, last}, indices.type);
@@ -88,7 +102,7 @@ Values gather(Emitter& e, const Call& call) {
   // Keys have no fill value, and the narrowest floats have no NaN.
   const bool has_fill_value = !is_key(call.dtype()) && dtype_info(call.dtype()).bits >= 8;
   if (p.mode == GatherScatterMode::kFillOrDrop && !has_fill_value) return {};
-  const Value indices = widened(e, call.inputs[1]);
+  const Value indices = widened(e, call.inputs[1]);  // the last dimension: the parts of a start
   std::string numbers = fmt::format("offset_dims = {}, collapsed_slice_dims = {}, ",
                                     list_text(p.offset_dims), list_text(p.collapsed_slice_dims));
   if (!p.operand_batching_dims.empty()) {
@@ -169,7 +183,8 @@ Rule scatter_by(std::string_view operation) {
 void add_indexing(Rules& rules) {
   rules["dynamic_slice"] = dynamic_slice;
   rules["dynamic_update_slice"] = [](Emitter& e, const Call& call) {
-    return Values{e.op("stablehlo.dynamic_update_slice", call.inputs, call.result())};
+    return Values{e.op("stablehlo.dynamic_update_slice", with_signed_starts(e, call.inputs, 2),
+                       call.result())};
   };
   rules["gather"] = gather;
   rules["scatter"] = scatter_by("");

@@ -87,8 +87,8 @@ Values Emitter::call_relay(int64_t id, std::span<const Value> operands,
   if (is_ordered) types.push_back(all[0].type);
   Values values = op("stablehlo.custom_call", all, types,
                      fmt::format("call_target_name = \"{}\", api_version = 4 : i32, "
-                                 "has_side_effect = {}, backend_config = {{id = {} : i64}}",
-                                 kRelayTarget, is_ordered, id));
+                                 "has_side_effect = {}, backend_config = {{id = {} : i64}}, {}",
+                                 kRelayTarget, is_ordered, id, layouts_text(all, types)));
   if (is_ordered) {
     set_run(values.back());
     values.pop_back();
@@ -121,12 +121,13 @@ Values Emitter::callback(const Call& call, const DirectCall& direct) {
     operands.push_back(run());
     types.push_back(operands.back().type);
   }
-  Values values = op("stablehlo.custom_call", operands, types,
-                     fmt::format("call_target_name = {}, api_version = 4 : i32, "
-                                 "has_side_effect = {}, backend_config = {{id = {} : i64}}, "
-                                 "output_operand_aliases = {}",
-                                 quoted(direct.target), is_ordered, *direct.id,
-                                 aliases_text(aliases, types.size())));
+  Values values =
+      op("stablehlo.custom_call", operands, types,
+         fmt::format("call_target_name = {}, api_version = 4 : i32, "
+                     "has_side_effect = {}, backend_config = {{id = {} : i64}}, {}, "
+                     "output_operand_aliases = {}",
+                     quoted(direct.target), is_ordered, *direct.id, layouts_text(operands, types),
+                     aliases_text(aliases, types.size())));
   if (is_ordered) {
     set_run(values.back());
     values.pop_back();

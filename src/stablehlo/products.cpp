@@ -13,6 +13,13 @@
 namespace farcall::stablehlo {
 namespace {
 
+// Without it, XLA multiplies float32 with the ten bits of TensorFloat-32 on GPUs.
+std::string_view precision_text(const Emitter& e) {
+  return e.is_for_accelerator() ? ", precision_config = [#stablehlo<precision HIGHEST>, "
+                                  "#stablehlo<precision HIGHEST>]"
+                                : "";
+}
+
 Values dot_general(Emitter& e, const Call& call) {
   const auto& p = call.params<DotGeneralParams>();
   // XLA has no products of integers of two bits. Sums of int32 have the same lowest bits.
@@ -30,9 +37,9 @@ Values dot_general(Emitter& e, const Call& call) {
       e.op("stablehlo.dot_general", inputs, type,
            fmt::format("dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = {}, "
                        "rhs_batching_dimensions = {}, lhs_contracting_dimensions = {}, "
-                       "rhs_contracting_dimensions = {}>",
+                       "rhs_contracting_dimensions = {}>{}",
                        list_text(p.lhs_batch), list_text(p.rhs_batch), list_text(p.lhs_contracting),
-                       list_text(p.rhs_contracting)));
+                       list_text(p.rhs_contracting), precision_text(e)));
   return {is_widened ? e.convert(product, call.result().dtype()) : product};
 }
 
@@ -50,15 +57,35 @@ std::string dimension_names(const std::vector<int64_t>& spec, std::string_view f
 
 Values convolution(Emitter& e, const Call& call) {
   const auto& p = call.params<ConvParams>();
-  return {
-      e.op("stablehlo.convolution", call.inputs, call.result(),
-           fmt::format("dimension_numbers = #stablehlo.conv<{}x{}->{}>, window_strides = {}, "
-                       "padding = {}, lhs_dilation = {}, rhs_dilation = {}, "
-                       "feature_group_count = {} : i64, batch_group_count = {} : i64",
-                       dimension_names(p.lhs_spec, "b", "f"), dimension_names(p.rhs_spec, "o", "i"),
-                       dimension_names(p.out_spec, "b", "f"), array_text(p.window_strides),
-                       pairs_text(p.padding), array_text(p.lhs_dilation),
-                       array_text(p.rhs_dilation), p.feature_group_count, p.batch_group_count))};
+  // cuDNN has no convolutions of integers but for some of eight bits. XLA has no empty windows.
+  const bool is_for_relay =
+      (e.is_for_accelerator() && is_integer(call.dtype())) || call.inputs[1].type.size() == 0;
+  if (is_for_relay && e.options().relay) return {};
+  const std::string attributes = fmt::format(
+      "dimension_numbers = #stablehlo.conv<{}x{}->{}>, window_strides = {}, padding = {}, "
+      "lhs_dilation = {}, rhs_dilation = {}, feature_group_count = {} : i64, "
+      "batch_group_count = {} : i64{}",
+      dimension_names(p.lhs_spec, "b", "f"), dimension_names(p.rhs_spec, "o", "i"),
+      dimension_names(p.out_spec, "b", "f"), array_text(p.window_strides), pairs_text(p.padding),
+      array_text(p.lhs_dilation), array_text(p.rhs_dilation), p.feature_group_count,
+      p.batch_group_count, precision_text(e));
+  if (!e.is_for_accelerator() || !is_complex(call.dtype())) {
+    return {e.op("stablehlo.convolution", call.inputs, call.result(), attributes)};
+  }
+  // XLA has no complex convolutions on GPUs.
+  const ShapeDtype type = call.result().with_dtype(real_dtype(call.dtype()));
+  const auto part = [&](std::string_view name, const Value& whole) {
+    return e.op(name, {whole}, whole.type.with_dtype(type.dtype()));
+  };
+  const auto convolve = [&](std::string_view of_lhs, std::string_view of_rhs) {
+    const Values operands = {part(of_lhs, call.inputs[0]), part(of_rhs, call.inputs[1])};
+    return e.op("stablehlo.convolution", operands, type, attributes);
+  };
+  constexpr std::string_view kReal = "stablehlo.real", kImag = "stablehlo.imag";
+  const Value real =
+      e.op("stablehlo.subtract", {convolve(kReal, kReal), convolve(kImag, kImag)}, type);
+  const Value imag = e.op("stablehlo.add", {convolve(kReal, kImag), convolve(kImag, kReal)}, type);
+  return {e.op("stablehlo.complex", {real, imag}, call.result())};
 }
 
 Values fft(Emitter& e, const Call& call) {

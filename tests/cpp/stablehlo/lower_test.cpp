@@ -117,9 +117,76 @@ TEST(Lower, ARelayTakesTheRunAndHandsItOnAfterEffects) {
   EXPECT_THAT(module.text, HasSubstr("%arg1: tensor<2xi4>, %run: tensor<ui64>)"));
   EXPECT_THAT(module.text, HasSubstr("\"stablehlo.custom_call\"(%run, %arg0) {call_target_name = "
                                      "\"farcall.relay\", api_version = 4 : i32, has_side_effect = "
-                                     "false, backend_config = {id = 1 : i64}}"));
+                                     "false, backend_config = {id = 1 : i64}, operand_layouts = "));
   EXPECT_THAT(module.text, HasSubstr("(tensor<ui64>, tensor<2xf32>, tensor<2xi8>) -> "
                                      "(tensor<2xf32>, tensor<ui64>)"));
+}
+
+// Without layouts, compilers for GPUs give calls transposed operands as they lie.
+TEST(Lower, CallsOfFarcallTakeRowMajorOperands) {
+  const ProgramPtr program = parse_program(
+      "{ lambda ; a:f32[2,3]. let b:f32[3,2] = transpose[permutation=(1, 0)] a c:f32[3,2] = ndtri "
+      "b in (c,) }");
+  LowerOptions options;
+  options.relay = [](const Program&, const Equation&, RelayPlace) { return 1; };
+  EXPECT_THAT(lower(*program, options).text,
+              HasSubstr("operand_layouts = [dense<> : tensor<0xindex>, dense<[1, 0]> : "
+                        "tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>]"));
+}
+
+std::string text_for(std::string_view program, std::string_view platform, bool has_relays = false) {
+  LowerOptions options;
+  options.platform = platform;
+  if (has_relays) {
+    options.relay = [](const Program&, const Equation&, RelayPlace) { return 1; };
+  }
+  return lower(*parse_program(program), options).text;
+}
+
+constexpr const char* kProduct =
+    "{ lambda ; a:f32[2,3] b:f32[3,4]. let c:f32[2,4] = dot_general[lhs_contracting=(1,) "
+    "rhs_contracting=(0,) lhs_batch=() rhs_batch=()] a b in (c,) }";
+
+TEST(Lower, ProductsOnAnAcceleratorHaveTheDigitsOfTheirOperands) {
+  EXPECT_THAT(text_for(kProduct, "cuda"), HasSubstr("precision_config = [#stablehlo<precision "
+                                                    "HIGHEST>, #stablehlo<precision HIGHEST>]"));
+  EXPECT_THAT(text_for(kProduct, "cpu"), Not(HasSubstr("precision_config")));
+  EXPECT_THAT(text_for(kProduct, ""), Not(HasSubstr("precision_config")));
+}
+
+std::string convolution_of(std::string_view dtype, int kernel) {
+  return "{ lambda ; a:" + std::string(dtype) + "[1,2,5] b:" + std::string(dtype) + "[3,2," +
+         std::to_string(kernel) + "]. let c:" + std::string(dtype) + "[1,3," +
+         std::to_string(6 - kernel) +
+         "] = conv_general_dilated[window_strides=(1,) padding=((0, 0),) lhs_dilation=(1,) "
+         "rhs_dilation=(1,) lhs_spec=(0, 1, 2) rhs_spec=(0, 1, 2) out_spec=(0, 1, 2) "
+         "feature_group_count=1 batch_group_count=1] a b in (c,) }";
+}
+
+TEST(Lower, ComplexConvolutionsOnAnAcceleratorAreFourOfTheParts) {
+  const std::string complex = convolution_of("c64", 2);
+  EXPECT_THAT(text_for(complex, "cpu"), HasSubstr("(tensor<1x2x5xcomplex<f32>>, "));
+  const std::string text = text_for(complex, "cuda");
+  size_t count = 0, at = 0;
+  while ((at = text.find("\"stablehlo.convolution\"", at)) != std::string::npos) ++count, ++at;
+  EXPECT_EQ(count, 4u);
+  EXPECT_THAT(text, HasSubstr("(tensor<1x3x4xf32>, tensor<1x3x4xf32>) -> "
+                              "tensor<1x3x4xcomplex<f32>>"));
+}
+
+TEST(Lower, ConvolutionsThatPluginsLackAreRelayed) {
+  const std::string integer = convolution_of("i32", 2), empty = convolution_of("f32", 0);
+  EXPECT_THAT(text_for(integer, "cuda", true), HasSubstr("farcall.relay"));
+  EXPECT_THAT(text_for(integer, "cpu", true), HasSubstr("stablehlo.convolution"));
+  EXPECT_THAT(text_for(empty, "cpu", true), HasSubstr("farcall.relay"));
+}
+
+TEST(Lower, UnsignedPositionsAreBoundedBeforeTheyAreSigned) {
+  EXPECT_THAT(
+      text_for("{ lambda ; a:f32[9] b:u64[]. let c:f32[2] = dynamic_slice[slice_sizes=(2,)] "
+               "a b in (c,) }",
+               "cuda"),
+      HasSubstr("\"stablehlo.minimum\"(%arg1, "));
 }
 
 // A layout over a 2 x 2 mesh. All devices are the host: the text contains only positions.
