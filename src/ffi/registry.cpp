@@ -44,6 +44,7 @@ struct Registry {
   std::shared_mutex mutex;
   std::map<Key, std::shared_ptr<const Target>, ByName> targets;
   std::set<std::string, std::less<>> batch_partitionable;  // names
+  std::set<std::string, std::less<>> host_functions;       // names
   std::atomic<uint64_t> version{0};
 };
 
@@ -222,6 +223,17 @@ std::shared_ptr<const Target> find_target(std::string_view name, std::string_vie
   throw Error(ErrorCode::kNotFound, not_found_message(all, name, platforms.front(), untyped));
 }
 
+std::shared_ptr<const Target> find_called_target(std::string_view name, std::string_view platform,
+                                                 int custom_call_api_version) {
+  try {
+    return find_target(name, platform, custom_call_api_version);
+  } catch (const Error& error) {
+    // The registry's message already names the target.
+    FfiError(error.code(), std::string(name), error.message())
+        .raise_with(fmt::format("{}: {}", error_code_name(error.code()), error.message()));
+  }
+}
+
 std::shared_ptr<const AttributeTypes> declared_attributes(std::string_view name) {
   Registry& all = registry();
   std::vector<std::shared_ptr<const Target>> targets;
@@ -261,6 +273,19 @@ bool is_batch_partitionable(std::string_view name) {
   Registry& all = registry();
   const std::shared_lock lock(all.mutex);
   return all.batch_partitionable.contains(name);
+}
+
+void register_ffi_target_as_host_function(std::string_view name) {
+  check_name(name);
+  Registry& all = registry();
+  const std::unique_lock lock(all.mutex);
+  all.host_functions.emplace(name);
+}
+
+bool is_host_function(std::string_view name) {
+  Registry& all = registry();
+  const std::shared_lock lock(all.mutex);
+  return all.host_functions.contains(name);
 }
 
 std::vector<std::string> registered_targets(std::string_view platform) {

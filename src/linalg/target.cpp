@@ -10,6 +10,7 @@ RegisterTarget::RegisterTarget(const char* name, FARCALL_FFI_Handler* handler,
                                TargetDefinition definition) {
   register_ffi_target(name, handler);
   register_ffi_target_as_batch_partitionable(name);
+  register_ffi_target_as_host_function(name);
   define_target(name, std::move(definition));
 }
 

@@ -11,7 +11,8 @@
 
 namespace farcall::linalg {
 
-// Registers at load time for platform "cpu". The batch dimensions of calls may be sharded.
+// Registers at load time for platform "cpu", as a host function for others. The batch dimensions of
+// calls may be sharded.
 struct RegisterTarget {
   RegisterTarget(const char* name, FARCALL_FFI_Handler* handler, TargetDefinition definition);
 };

@@ -220,8 +220,13 @@ class PjrtExecutable final : public Executable {
     const Client& client = device_.client();
     if (client.is_cpu() && !may_call_directly(program, equation)) return std::nullopt;
     if (const auto* call = try_params<FfiCallParams>(equation.params.get())) {
-      const auto target =
-          find_target(call->target_name, client.platform(), call->custom_call_api_version);
+      if (!client.is_cpu() && is_host_function(call->target_name) &&
+          !is_registered(call->target_name, client.platform())) {
+        if (client.has_relays()) return std::nullopt;
+        raise_needs_host(call->target_name);
+      }
+      const auto target = find_called_target(call->target_name, client.platform(),
+                                             static_cast<int>(call->custom_call_api_version));
       if (client.is_cpu() && (target->callable() || target->is_untyped())) return std::nullopt;
       client.handlers().add(*target);
       direct_.push_back({.target_name = call->target_name, .where = equation.where});
@@ -231,11 +236,7 @@ class PjrtExecutable final : public Executable {
     if (!params) return std::nullopt;
     if (equation.primitive->name != kBufferCallbackName) {
       if (client.has_relays()) return std::nullopt;
-      throw Error(
-          ErrorCode::kUnimplemented,
-          fmt::format("{} {}: programs on platform {} cannot call functions on arrays of the host; "
-                      "use a buffer_callback, which gets the device's memory",
-                      equation.primitive->name, params->callback->name, client.platform()));
+      raise_needs_host(fmt::format("{} {}", equation.primitive->name, params->callback->name));
     }
     DeviceCallback called{params->callback, {}, params->result_types};
     for (const Atom input : equation.inputs) called.arguments.push_back(program.type_of(input));
@@ -254,6 +255,15 @@ class PjrtExecutable final : public Executable {
            std::ranges::all_of(equation.outputs, [&](uint32_t output) {
              return is_whole(program.variable_types[output]);
            });
+  }
+
+  [[noreturn]] void raise_needs_host(std::string_view function) const {
+    throw Error(
+        ErrorCode::kUnimplemented,
+        fmt::format(
+            "{}: programs on platform {} cannot call functions on arrays of the host; use "
+            "a buffer_callback or a handler for the platform, which get the device's memory",
+            function, device_.client().platform()));
   }
 
   int64_t new_id() const { return static_cast<int64_t>(relays_.size()); }

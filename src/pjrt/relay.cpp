@@ -190,9 +190,10 @@ void Run::once_for_all(const Relay& relay, int32_t place, std::span<void* const>
 
 void check_may_execute() {
   if (!is_in_busy_run) return;
-  throw Error(ErrorCode::kFailedPrecondition,
-              "pjrt: a callback of a program on several devices cannot run programs on them: they "
-              "are busy until it ends. Use the native engine there");
+  throw Error(
+      ErrorCode::kFailedPrecondition,
+      "pjrt: a callback cannot run programs on the devices of its own program: they are busy "
+      "until it ends. Use the native engine there");
 }
 
 }  // namespace farcall::pjrt

@@ -139,11 +139,20 @@ FARCALL_API std::shared_ptr<const Target> make_target(std::string_view name,
 FARCALL_API std::shared_ptr<const Target> find_target(std::string_view name,
                                                       std::string_view platform = "cpu",
                                                       int custom_call_api_version = 4);
+// The same for a call in a program: raises FfiError, with the name of the code in its message.
+FARCALL_API std::shared_ptr<const Target> find_called_target(std::string_view name,
+                                                             std::string_view platform,
+                                                             int custom_call_api_version);
 // States that a call on part of a batch (the leading dimensions of all buffers) computes that part
 // of the results, so a batch may be split over devices. Holds for all platforms; may come before
 // the target's registration.
 FARCALL_API void register_ffi_target_as_batch_partitionable(std::string_view name);
 FARCALL_API bool is_batch_partitionable(std::string_view name);
+
+// Marks a target for the CPU that engines of other devices call on the host, with copies of the
+// operands and results, if no handler is registered for their platform: farcall's linear algebra.
+FARCALL_API void register_ffi_target_as_host_function(std::string_view name);
+FARCALL_API bool is_host_function(std::string_view name);
 
 // The attribute types that the handlers of a target describe, from the first platform that has a
 // description. Null if there is none.

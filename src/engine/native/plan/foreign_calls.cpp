@@ -1,9 +1,5 @@
 #include "engine/native/plan/foreign_calls.h"
 
-#include <fmt/format.h>
-
-#include <farcall/core/error.h>
-
 #include "engine/native/engine.h"
 
 namespace farcall::native {
@@ -31,17 +27,8 @@ const CallbackParams* ForeignCalls::callback_at(size_t equation) const {
 std::shared_ptr<const Target> ForeignCalls::target_of(size_t equation) const {
   if (const CallbackParams* callback = callback_at(equation)) return callback->callback->target;
   const FfiCallParams& params = *at(equation);
-  try {
-    return find_target(params.target_name, kPlatform,
-                       static_cast<int>(params.custom_call_api_version));
-  } catch (const FfiError&) {
-    throw;
-  } catch (const Error& error) {
-    // The registry's message already names the target.
-    FfiError(error.code(), params.target_name, error.message())
-        .raise_with(fmt::format("{}: {}", error_code_name(error.code()), error.message()));
-    throw;  // not reached; raise_with does not return
-  }
+  return find_called_target(params.target_name, kPlatform,
+                            static_cast<int>(params.custom_call_api_version));
 }
 
 }  // namespace farcall::native
