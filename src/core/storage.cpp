@@ -23,6 +23,8 @@ namespace {
 
 DeviceBuffer::~DeviceBuffer() = default;
 
+void* DeviceBuffer::address() const { return nullptr; }
+
 Storage Storage::allocate(size_t nbytes) {
   if (nbytes >= detail::kPooledBytes) {
     auto block = std::make_unique<Block>();

@@ -78,6 +78,7 @@ BufferHandle::~BufferHandle() {
 BufferPtr buffer_from_host(const PjrtDevice& device, ShapeDtype type, const Storage& host) {
   static const std::array<std::byte, 64> nothing{};
   static constexpr int64_t kEmpty[] = {0};
+  static constexpr size_t kSmall = size_t{64} << 10;
   const Client& client = device.client();
   const bool is_shared = client.is_cpu() && host.is_owned() && host.data() &&
                          is_aligned(host.data()) && host.nbytes() > 0 && !is_packed(type.dtype());
@@ -87,18 +88,42 @@ BufferPtr buffer_from_host(const PjrtDevice& device, ShapeDtype type, const Stor
   args.type = type_number(type.dtype());
   args.dims = type.is_token() ? kEmpty : type.shape().data();
   args.num_dims = type.is_token() ? 1 : type.rank();
-  args.semantics =
-      is_shared ? HostBufferSemantics::kImmutableZeroCopy : HostBufferSemantics::kOnlyDuringCall;
+  // A plugin copies small arrays at once; it reads large ones during the transfer.
+  const bool is_read_later = !client.is_cpu() && host.nbytes() > kSmall;
+  const bool is_kept = is_shared || (is_read_later && host.is_owned());
+  args.semantics = is_shared       ? HostBufferSemantics::kImmutableZeroCopy
+                   : is_read_later ? HostBufferSemantics::kUntilTransferCompletes
+                                   : HostBufferSemantics::kOnlyDuringCall;
   args.device = device.handle();
   client.plugin().call(args);
   auto handle = std::make_shared<const BufferHandle>(client.plugin(), args.buffer);
   if (!args.done_with_host_buffer) return handle;
-  if (is_shared) {
+  if (is_kept) {
     keep_until(client.plugin(), args.done_with_host_buffer, host);
   } else {
     client.plugin().await(args.done_with_host_buffer);
   }
   return handle;
+}
+
+BufferPtr buffer_from_library(const PjrtDevice& device, ShapeDtype type, void* data,
+                              std::shared_ptr<const void> owner) {
+  auto kept = std::make_unique<std::shared_ptr<const void>>(std::move(owner));
+  const Client& client = device.client();
+  ClientCreateViewOfDeviceBuffer args{};
+  args.client = client.handle();
+  args.data = data;
+  args.type = type_number(type.dtype());
+  args.dims = type.shape().data();
+  args.num_dims = type.rank();
+  args.device = device.handle();
+  args.on_delete = [](void*, void* user) {
+    delete static_cast<std::shared_ptr<const void>*>(user);
+  };
+  args.user = kept.get();
+  client.plugin().call(args);
+  kept.release();  // NOLINT(bugprone-unused-return-value): on_delete deletes it
+  return std::make_shared<const BufferHandle>(client.plugin(), args.buffer);
 }
 
 Storage on_device(const PjrtDevice& device, ShapeDtype type, BufferPtr handle, bool is_ready) {
@@ -126,6 +151,15 @@ void PjrtBuffer::wait() const {
   handle_->plugin().call(ready);
   handle_->plugin().await(ready.event);
   is_known_ready_ = true;
+}
+
+void* PjrtBuffer::address() const {
+  if (!device_.dlpack_device() || is_packed(type_.dtype())) return nullptr;
+  wait();
+  BufferOpaqueDeviceMemoryDataPointer args{};
+  args.buffer = handle_->get();
+  handle_->plugin().call(args);
+  return args.pointer;
 }
 
 Storage PjrtBuffer::to_host() const {

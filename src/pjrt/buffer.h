@@ -39,6 +39,8 @@ class PjrtBuffer final : public DeviceBuffer {
   // On a CPU a view of the buffer, except for elements below eight bits: they are packed there, so
   // they are copied.
   Storage to_host() const override;
+  // Null where DLPack does not know the device, and for elements below eight bits.
+  void* address() const override;
   const BufferPtr& handle() const { return handle_; }
 
  private:
@@ -50,6 +52,10 @@ class PjrtBuffer final : public DeviceBuffer {
 
 // On a CPU, shares owned and aligned host memory of elements that are not packed; else copies.
 BufferPtr buffer_from_host(const PjrtDevice& device, ShapeDtype type, const Storage& host);
+
+// In memory of another library on the device. The plugin releases `owner`.
+BufferPtr buffer_from_library(const PjrtDevice& device, ShapeDtype type, void* data,
+                              std::shared_ptr<const void> owner);
 
 // `is_ready`: whether the elements are known to be computed.
 Storage on_device(const PjrtDevice& device, ShapeDtype type, BufferPtr handle, bool is_ready);

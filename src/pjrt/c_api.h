@@ -128,6 +128,7 @@ FARCALL_PJRT_ARGS(ClientCompile, 20, CClient* client; const CProgram* program; c
 
 enum class HostBufferSemantics : int {
   kOnlyDuringCall = 0,
+  kUntilTransferCompletes = 1,
   kImmutableZeroCopy = 2,
 };
 FARCALL_PJRT_ARGS(BufferFromHostBuffer, 22, CClient* client; const void* data; int type;
@@ -171,6 +172,11 @@ FARCALL_PJRT_ARGS(BufferToHostBuffer, 70, CBuffer* source; void* host_layout; vo
 FARCALL_PJRT_ARGS(BufferReadyEvent, 72, CBuffer* buffer; CEvent * event;);
 FARCALL_PJRT_ARGS(BufferUnsafePointer, 73, CBuffer* buffer; uintptr_t pointer;);
 
+FARCALL_PJRT_ARGS(BufferOpaqueDeviceMemoryDataPointer, 76, CBuffer* buffer; void* pointer;);
+FARCALL_PJRT_ARGS(ClientCreateViewOfDeviceBuffer, 93, CClient* client; void* data;
+                  const int64_t* dims; size_t num_dims; int type; void* layout; CDevice * device;
+                  void (*on_delete)(void* data, void* user); void* user; intptr_t stream;
+                  CBuffer * buffer; void* memory;);
 FARCALL_PJRT_ARGS(ExecutableGetCompiledMemoryStats, 96, CExecutable* executable;
                   int64_t generated_code_bytes; int64_t argument_bytes; int64_t output_bytes;
                   int64_t alias_bytes; int64_t temp_bytes; int64_t host_bytes[5];

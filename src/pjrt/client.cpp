@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -13,6 +12,7 @@
 
 #include "pjrt/buffer.h"
 #include "pjrt/client_options.h"
+#include "pjrt/environment.h"
 #include "pjrt/shared_store.h"
 
 namespace farcall::pjrt {
@@ -28,9 +28,14 @@ CClient* create(const Plugin& plugin, const ClientOptions& options) {
 }
 
 // Plugins reject unknown options, and the platform is known only after the client is created: tries
-// the CPU options first.
+// the CPU options first if the plugin is not for a GPU.
 CClient* create(const Plugin& plugin) {
   ClientOptions options;
+  if (plugin.is_for_gpus()) {
+    options.add_from_environment();
+    options.add_gpu_memory_from_environment();
+    return create(plugin, options);
+  }
   options.add("cpu_device_count", int64_t{detail::use_cpu_devices()});
   options.add("asynchronous", false);
   options.add_from_environment();
@@ -50,9 +55,8 @@ std::string canonical(std::string platform) {
 }
 
 bool asks_for_direct_calls() {
-  const char* value = std::getenv("FARCALL_PJRT_FOREIGN_CALLS");
-  const std::string_view text = value ? value : "relay";
-  if (text != "relay" && text != "direct") {
+  const std::string text = environment("FARCALL_PJRT_FOREIGN_CALLS");
+  if (!text.empty() && text != "relay" && text != "direct") {
     invalid_argument(fmt::format(
         "FARCALL_PJRT_FOREIGN_CALLS must be \"relay\" or \"direct\", got \"{}\"", text));
   }
@@ -117,6 +121,23 @@ Storage PjrtDevice::allocate(ShapeDtype type) const {
 
 Storage PjrtDevice::from_host(ShapeDtype type, const Storage& host) const {
   return on_device(*this, type, buffer_from_host(*this, type, host), false);
+}
+
+std::optional<DLDevice> PjrtDevice::dlpack_device() const {
+  const std::string_view platform = client_.platform();
+  const int32_t type = platform == "cuda" ? kDLCUDA : platform == "rocm" ? kDLROCM : 0;
+  if (type == 0) return std::nullopt;
+  const auto place = std::ranges::find(client_.devices(), this) - client_.devices().begin();
+  return DLDevice{type, static_cast<int32_t>(place)};
+}
+
+Storage PjrtDevice::from_library(ShapeDtype type, void* data,
+                                 std::shared_ptr<const void> owner) const {
+  const std::optional<DLDevice> own = dlpack_device();
+  if (const HostCopies* driver = HostCopies::of(client_.platform()); driver && own) {
+    driver->wait_for_libraries(own->device_id);
+  }
+  return on_device(*this, type, buffer_from_library(*this, type, data, std::move(owner)), true);
 }
 
 }  // namespace farcall::pjrt

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,9 @@ class PjrtDevice final : public Device {
 
   Storage allocate(ShapeDtype type) const override;
   Storage from_host(ShapeDtype type, const Storage& host) const override;
+  std::optional<DLDevice> dlpack_device() const override;
+  Storage from_library(ShapeDtype type, void* data,
+                       std::shared_ptr<const void> owner) const override;
 
   const Client& client() const { return client_; }
   CDevice* handle() const { return device_; }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <optional>
 
 #include <fmt/format.h>
@@ -10,11 +9,14 @@
 #include <farcall/core/error.h>
 #include <farcall/program/processes.h>
 
+#include "pjrt/environment.h"
+
 namespace farcall::pjrt {
 namespace {
 
-std::optional<int64_t> to_integer(std::string_view text) {
-  int64_t number = 0;
+template <class Number>
+std::optional<Number> to_number(std::string_view text) {
+  Number number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
@@ -30,6 +32,11 @@ void ClientOptions::add(std::string_view name, int64_t value) {
 void ClientOptions::add(std::string_view name, bool value) {
   CNamedValue& row = add_row(name, CNamedValue::kBool);
   row.bool_value = value;
+}
+
+void ClientOptions::add(std::string_view name, float value) {
+  CNamedValue& row = add_row(name, CNamedValue::kFloat);
+  row.float_value = value;
 }
 
 void ClientOptions::add(std::string_view name, std::string_view value) {
@@ -57,8 +64,8 @@ const CNamedValue* ClientOptions::find(std::string_view name) const {
 }
 
 void ClientOptions::add_from_environment() {
-  const char* given = std::getenv("FARCALL_PJRT_OPTIONS");
-  std::string_view rest = given ? given : "";
+  const std::string given = environment("FARCALL_PJRT_OPTIONS");
+  std::string_view rest = given;
   while (!rest.empty()) {
     const std::string_view entry = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
@@ -69,13 +76,34 @@ void ClientOptions::add_from_environment() {
     const std::string_view name = entry.substr(0, equals), value = entry.substr(equals + 1);
     if (value == "true" || value == "false") {
       add(name, value == "true");
-    } else if (const auto number = to_integer(value)) {
+    } else if (const auto number = to_number<int64_t>(value)) {
       add(name, *number);
+    } else if (const auto fraction = to_number<float>(value)) {
+      add(name, *fraction);
     } else {
       add(name, value);
     }
   }
   add_place_in_job();
+}
+
+void ClientOptions::add_gpu_memory_from_environment() {
+  const std::string allocator = environment("XLA_PYTHON_CLIENT_ALLOCATOR");
+  if (!allocator.empty() && !find("allocator")) add("allocator", std::string_view(allocator));
+  for (const char* variable : {"XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION"}) {
+    const std::string text = environment(variable);
+    if (text.empty() || find("memory_fraction")) continue;
+    const auto fraction = to_number<float>(text);
+    if (!fraction || !(*fraction > 0)) {
+      invalid_argument(fmt::format("{} must be a number above 0, got \"{}\"", variable, text));
+    }
+    add("memory_fraction", *fraction);
+  }
+  const std::string preallocate = environment("XLA_PYTHON_CLIENT_PREALLOCATE");
+  if (!find("preallocate")) {
+    const bool is_off = preallocate == "false" || preallocate == "False" || preallocate == "0";
+    add("preallocate", !preallocate.empty() && !is_off);
+  }
 }
 
 void ClientOptions::add_place_in_job() {

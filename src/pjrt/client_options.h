@@ -20,7 +20,15 @@ class ClientOptions {
 
   void add(std::string_view name, int64_t value);
   void add(std::string_view name, bool value);
+  void add(std::string_view name, float value);
   void add(std::string_view name, std::string_view value);
+
+  // Adds the memory options of GPU plugins, which are not in FARCALL_PJRT_OPTIONS, from the
+  // variables that JAX reads: XLA_PYTHON_CLIENT_ALLOCATOR, XLA_CLIENT_MEM_FRACTION,
+  // XLA_PYTHON_CLIENT_PREALLOCATE. Memory is taken when it is needed if the last is not set, unlike
+  // in JAX, so that other libraries can use the GPU too. Raises INVALID_ARGUMENT for a fraction
+  // that is not a number above 0.
+  void add_gpu_memory_from_environment();
 
   // Adds the options in FARCALL_PJRT_OPTIONS: "name=value,name=value". With num_nodes above 1 the
   // client takes part in a job, so node_id, if it is not given, is the number of this process.

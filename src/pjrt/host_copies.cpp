@@ -22,6 +22,7 @@ class CpuCopies final : public HostCopies {
     std::memcpy(device, host, nbytes);
   }
   void wait(void*) const override {}
+  void wait_for_libraries(int) const override {}
 };
 
 // CUDA's driver, loaded on first use. The plugin has loaded it before, and has made the context of
@@ -38,11 +39,31 @@ class CudaCopies final : public HostCopies {
   }
   void wait(void* stream) const override { check(driver().wait(stream), "cuStreamSynchronize"); }
 
+  // In the device's primary context, which all libraries share.
+  void wait_for_libraries(int ordinal) const override {
+    int device = 0;
+    check(driver().get_device(&device, ordinal), "cuDeviceGet");
+    void* context = nullptr;
+    check(driver().retain_context(&context, device), "cuDevicePrimaryCtxRetain");
+    int status = driver().push_context(context);
+    if (status == 0) {
+      status = driver().wait(nullptr);
+      driver().pop_context(&context);
+    }
+    driver().release_context(device);
+    check(status, "cuStreamSynchronize");
+  }
+
  private:
   struct Driver {
     int (*to_host)(void* host, uint64_t device, size_t nbytes, void* stream);
     int (*to_device)(uint64_t device, const void* host, size_t nbytes, void* stream);
     int (*wait)(void* stream);
+    int (*get_device)(int* device, int ordinal);
+    int (*retain_context)(void** context, int device);
+    int (*release_context)(int device);
+    int (*push_context)(void* context);
+    int (*pop_context)(void** context);
     int (*error_name)(int status, const char** name);
   };
 
@@ -65,6 +86,11 @@ class CudaCopies final : public HostCopies {
     find(found.to_host, "cuMemcpyDtoHAsync_v2");
     find(found.to_device, "cuMemcpyHtoDAsync_v2");
     find(found.wait, "cuStreamSynchronize");
+    find(found.get_device, "cuDeviceGet");
+    find(found.retain_context, "cuDevicePrimaryCtxRetain");
+    find(found.release_context, "cuDevicePrimaryCtxRelease_v2");
+    find(found.push_context, "cuCtxPushCurrent_v2");
+    find(found.pop_context, "cuCtxPopCurrent_v2");
     find(found.error_name, "cuGetErrorName");
     return found;
   }

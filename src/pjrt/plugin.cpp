@@ -14,6 +14,8 @@
 #include <farcall/core/error.h>
 #include <farcall/program/plugins.h>
 
+#include "pjrt/environment.h"
+
 namespace farcall {
 namespace {
 PluginFinder plugin_finder = nullptr;
@@ -25,11 +27,6 @@ namespace pjrt {
 namespace {
 
 constexpr int kMajorVersion = 0;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 
 // Plugins log through a library that reads this variable once.
 void quiet_logs() { setenv("TF_CPP_MIN_LOG_LEVEL", "2", /*overwrite=*/0); }

@@ -42,6 +42,8 @@ class Plugin {
   void destroy(CEvent* event) const;
   void destroy(CError* error) const;
 
+  // Whether it has the extension of plugins for GPUs.
+  bool is_for_gpus() const { return extension(kGpuExtension) != nullptr; }
   // Adds a handler to the plugin's registry. Raises UNIMPLEMENTED if the plugin has no registry.
   void register_handler(const std::string& target, void* handler,
                         const std::string& platform) const;

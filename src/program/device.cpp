@@ -66,6 +66,13 @@ Storage Device::from_device(ShapeDtype type, const Storage& other) const {
   return from_host(type, farcall::to_host(other));
 }
 
+std::optional<DLDevice> Device::dlpack_device() const { return std::nullopt; }
+
+Storage Device::from_library(ShapeDtype, void*, std::shared_ptr<const void>) const {
+  throw Error(ErrorCode::kUnimplemented,
+              fmt::format("{} does not share the memory of other libraries", to_string()));
+}
+
 std::optional<DeviceMemory> Device::memory() const { return std::nullopt; }
 
 Storage to_host(const Storage& storage) {

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include <farcall/core/error.h>
@@ -13,6 +14,7 @@ namespace farcall::testing {
 namespace {
 
 std::atomic<int64_t> num_to_device{0}, num_to_host{0};
+std::atomic<bool> has_failed{false};  // the programs whose results are awaited
 
 // Results wait here while they are held.
 class Gate {
@@ -54,11 +56,18 @@ class Memory final : public DeviceBuffer {
   Memory(const Device& device, Storage bytes) : device_(device), bytes_(std::move(bytes)) {}
   const Device& device() const override { return device_; }
   bool is_ready() const override { return gate.is_open(); }
-  void wait() const override { gate.wait(); }
+  void wait() const override {
+    gate.wait();
+    if (has_failed) throw Error(ErrorCode::kInternal, "stepwise: the program has failed");
+  }
   Storage to_host() const override {
     wait();
     ++num_to_host;
     return copy_of(bytes_);
+  }
+  void* address() const override {
+    wait();
+    return bytes_.data();
   }
   const Storage& bytes() const { return bytes_; }
 
@@ -82,6 +91,9 @@ class StepwiseDevice final : public Device {
   Storage from_host(ShapeDtype, const Storage& host) const override {
     ++num_to_device;
     return on_device(*this, copy_of(host));
+  }
+  std::optional<DLDevice> dlpack_device() const override {
+    return DLDevice{kDLROCM, description().id};
   }
 };
 
@@ -195,6 +207,7 @@ Transfers transfers() { return {num_to_device, num_to_host}; }
 
 void hold_results() { gate.close(); }
 void release_results() { gate.open(); }
+void fail_results(bool fails) { has_failed = fails; }
 
 }  // namespace farcall::testing
 
@@ -206,6 +219,9 @@ __attribute__((visibility("default"))) int64_t stepwise_to_device() {
 }
 __attribute__((visibility("default"))) int64_t stepwise_to_host() {
   return farcall::testing::transfers().to_host;
+}
+__attribute__((visibility("default"))) void stepwise_fail(int fails) {
+  farcall::testing::fail_results(fails != 0);
 }
 __attribute__((visibility("default"))) void stepwise_hold() { farcall::testing::hold_results(); }
 __attribute__((visibility("default"))) void stepwise_release() {

@@ -18,5 +18,7 @@ Transfers transfers();
 // Until release() is called, results of programs are not ready.
 void hold_results();
 void release_results();
+// Until fail_results(false), waiting for a result raises INTERNAL, though it is ready.
+void fail_results(bool fails);
 
 }  // namespace farcall::testing

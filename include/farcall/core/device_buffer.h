@@ -21,6 +21,9 @@ class FARCALL_API DeviceBuffer {
   // The elements in host memory, dense and row-major: a copy, or a view that keeps this buffer
   // alive. Blocks, and raises as wait() does.
   virtual Storage to_host() const = 0;
+  // The address of the dense, row-major elements, for other libraries on the device; valid while
+  // this buffer lives. Null if they cannot read it. Blocks, and raises as wait() does.
+  virtual void* address() const;
 };
 
 }  // namespace farcall

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include <farcall/core/dlpack.h>
 #include <farcall/core/export.h>
 #include <farcall/core/shape_dtype.h>
 #include <farcall/core/storage.h>
@@ -54,6 +56,14 @@ class FARCALL_API Device {
   virtual Storage from_host(ShapeDtype type, const Storage& host) const = 0;
   // Copies from another device; through host memory unless the engine has a direct way.
   virtual Storage from_device(ShapeDtype type, const Storage& other) const;
+  // What DLPack calls the device; none if it is the host, or other libraries cannot share its
+  // memory.
+  virtual std::optional<DLDevice> dlpack_device() const;
+  // An array in dense, row-major memory of another library on this device, which has a
+  // dlpack_device(). Waits for the work on the device's default stream. Releases `owner` when the
+  // array no longer needs the memory.
+  virtual Storage from_library(ShapeDtype type, void* data,
+                               std::shared_ptr<const void> owner) const;
   // Null if the device has no statistics.
   virtual std::optional<DeviceMemory> memory() const;
 

@@ -90,14 +90,24 @@ void expect_close(const Array& got, const Array& expected, double tolerance) {
   }
 }
 
+// Calls a handler, which is registered for the CPU, asks for the platform, writes elements twice,
+// in no fixed order, or has poles, whose values plugins do not agree on.
+bool depends_on_platform(const testing::ExampleEquation& example) {
+  constexpr std::string_view kParts[] = {"ffi_call", "platform_index", "= scatter[", "gamma a"};
+  return std::ranges::any_of(kParts, [&](std::string_view part) {
+    return example.equation.find(part) != std::string::npos;
+  });
+}
+
 TEST(Pjrt, EveryPrimitiveGivesWhatTheNativeEngineGives) {
   if (!*kPluginPath) GTEST_SKIP() << "the package lammps-jax-pjrt-cpu is not installed";
-  setenv("FARCALL_PJRT_PLUGIN", kPluginPath, 1);
+  setenv("FARCALL_PJRT_PLUGIN", kPluginPath, 0);  // another one, such as a GPU's, may be named
   const Device& device = *find_engine("pjrt").devices()[0];
   std::mt19937 random(1);
   size_t num_run = 0;
   for (const auto& example : testing::example_equations()) {
     SCOPED_TRACE(example.equation);
+    if (device.description().platform != "cpu" && depends_on_platform(example)) continue;
     const ProgramPtr program = program_of(example);
     std::vector<Array> values;
     for (const ShapeDtype& type : program->input_types()) {

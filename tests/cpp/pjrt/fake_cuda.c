@@ -30,6 +30,25 @@ int cuStreamSynchronize(void* stream) {
   return 0;
 }
 
+static int num_contexts = 0;
+int fake_cuda_num_contexts(void) { return num_contexts; }
+
+int cuDeviceGet(int* device, int ordinal) {
+  *device = 10 + ordinal;
+  return ordinal == 0 ? 0 : 400;
+}
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  *context = &num_contexts;
+  num_contexts += device == 10;
+  return 0;
+}
+int cuDevicePrimaryCtxRelease_v2(int device) {
+  num_contexts -= device == 10;
+  return 0;
+}
+int cuCtxPushCurrent_v2(void* context) { return context == &num_contexts ? 0 : 400; }
+int cuCtxPopCurrent_v2(void** context) { return *context == &num_contexts ? 0 : 400; }
+
 int cuGetErrorName(int status, const char** name) {
   *name = status == 400 ? "CUDA_ERROR_INVALID_HANDLE" : NULL;
   return *name ? 0 : 1;

@@ -58,9 +58,10 @@ class Staging : public ::testing::Test {
     copies_ = HostCopies::of("cuda");
     plan = Plan{.stream = &plan};
   }
-  int num_pending() const {
-    return reinterpret_cast<int (*)()>(dlsym(library_, "fake_cuda_num_pending"))();
+  int count(const char* function) const {
+    return reinterpret_cast<int (*)()>(dlsym(library_, function))();
   }
+  int num_pending() const { return count("fake_cuda_num_pending"); }
 
   FARCALL_FFI_Error* call() {
     FARCALL_FFI_Api api{};
@@ -111,6 +112,16 @@ TEST_F(Staging, ErrorsOfTheDriverAreErrorsOfTheCall) {
   plan.stream = nullptr;
   ASSERT_NE(call(), nullptr);
   EXPECT_EQ(plan.error, "pjrt: cuMemcpyDtoHAsync failed with 400 (CUDA_ERROR_INVALID_HANDLE)");
+}
+
+TEST_F(Staging, WaitingForLibrariesLeavesNoContext) {
+  copies_->to_host(x_.data(), reinterpret_cast<std::byte*>(y_.data()) + kOffset, sizeof(x_), &plan);
+  EXPECT_EQ(num_pending(), 1);
+  copies_->wait_for_libraries(0);
+  EXPECT_EQ(num_pending(), 0);
+  EXPECT_EQ(count("fake_cuda_num_contexts"), 0);
+  EXPECT_THROW(copies_->wait_for_libraries(1), Error);
+  EXPECT_EQ(count("fake_cuda_num_contexts"), 0);
 }
 
 TEST_F(Staging, PlatformsWithoutCopiesAreTold) {
