@@ -53,8 +53,10 @@ class HandlerLibrary:
 
     def register(self, host: Any) -> None:
         """Registers the handlers with another runtime too: ``library.register(jax)``."""
+        # JAX knows platforms of GPUs in capitals only; farcall ignores case.
+        platform = self.platform if self.platform == "cpu" else self.platform.upper()
         for name, stages in self.handlers.items():
-            host.ffi.register_ffi_target(name, stages, platform=self.platform)
+            host.ffi.register_ffi_target(name, stages, platform=platform)
 
 
 def load_library(

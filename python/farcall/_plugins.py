@@ -19,7 +19,7 @@ def find_plugin(name: str = "") -> str:
     """The path of a plugin's library: of that with this name, or of the first.
 
     Names are those of packages, such as ``lammps-jax-pjrt-cpu``, of entry points, such as
-    ``cuda12``, and ``cpu``. Empty if there is none.
+    ``xla_cuda13`` or ``cuda13`` for short, and ``cpu``. Empty if there is none.
     """
     wanted = _normal(name)
     for package, file in _CPU_PLUGINS.items():
@@ -31,7 +31,8 @@ def find_plugin(name: str = "") -> str:
     for group in ("jax_plugins", "xla_plugins"):
         for entry in importlib.metadata.entry_points(group=group):
             module = entry.module.rpartition(".")[2]
-            if wanted not in ("", _normal(entry.name), _normal(module)):
+            names = {_normal(entry.name), _normal(module)}
+            if wanted and not names & {wanted, f"xla-{wanted}"}:
                 continue
             for folder in _folders(entry.module):
                 for pattern in _PATTERNS:

@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include <new>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -266,10 +267,10 @@ PyObject* is_ready(PyObject* self, PyObject*) {
 PyObject* block_until_ready(PyObject* self, PyObject*) {
   return guarded([&] {
     const Array& array = array_of(self);
-    if (!farcall::is_ready(array)) {
-      const nb::gil_scoped_release released;
-      farcall::block_until_ready(array);
-    }
+    std::optional<nb::gil_scoped_release> released;
+    if (!farcall::is_ready(array)) released.emplace();
+    farcall::block_until_ready(array);  // raises the error of a computation that has failed
+    released.reset();
     return Py_NewRef(self);
   });
 }
@@ -411,6 +412,8 @@ PyGetSetDef getters[] = {
     {"itemsize", get_itemsize, nullptr, "The bytes of one element.", nullptr},
     {"weak_type", get_weak_type, nullptr, "Whether promotion prefers other dtypes.", nullptr},
     {"is_traced", get_is_traced, nullptr, "Whether this is traced, without known values.", nullptr},
+    {"__cuda_array_interface__", cuda_array_interface, nullptr,
+     "The memory on a GPU, version 3 of the interface. AttributeError elsewhere.", nullptr},
     {}};
 
 template <class F>
@@ -423,7 +426,8 @@ PyMethodDef methods[] = {
      "The values as a numpy array that shares this memory, read-only."},
     {"__dlpack__", as_c_function(to_dlpack), METH_VARARGS | METH_KEYWORDS,
      "A DLPack capsule that shares this memory."},
-    {"__dlpack_device__", dlpack_device, METH_NOARGS, "(1, 0): the CPU."},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS,
+     "The device: (1, 0) is the CPU, (2, n) a CUDA device."},
     {"__complex__", as_complex, METH_NOARGS, nullptr},
     {"__format__", format, METH_O, nullptr},
     {"__reduce__", reduce, METH_NOARGS, nullptr},

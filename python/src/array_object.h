@@ -55,6 +55,7 @@ PyObject* as_numpy(PyObject* self);
 int get_buffer(PyObject* self, Py_buffer* view, int flags);
 PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* dlpack_device(PyObject* self, PyObject*);
+PyObject* cuda_array_interface(PyObject* self, void*);
 // Imports any object with __dlpack__.
 Array from_dlpack(nb::handle object, std::optional<bool> copy);
 

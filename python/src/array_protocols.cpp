@@ -9,6 +9,7 @@
 #include <farcall/core/error.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/origin.h>
+#include <farcall/trace/placement.h>
 
 #include "array_object.h"
 #include "callbacks/buffer_object.h"
@@ -42,9 +43,43 @@ void release_tensor(void* managed) {
   });
 }
 
+// Programs may read an argument 16 bytes at a time.
+bool is_aligned_for_devices(const void* data) {
+  return reinterpret_cast<uintptr_t>(data) % 16 == 0;
+}
+
+template <class Managed>
+Array import_from_device(const Device& device, const DLPackContents& from, Managed* managed,
+                         PyObject* capsule, const char* used_name, bool share) {
+  if (!from.is_dense) {
+    invalid_argument(fmt::format(
+        "from_dlpack: {} on {} has strides of {} bytes, but must be dense and row-major: "
+        "make it contiguous first",
+        from.type.to_string(), device.to_string(), shape_to_string(from.strides)));
+  }
+  if (from.type.nbytes() == 0) {
+    return placed_array(from.type, device.allocate(from.type), /*is_committed=*/true);
+  }
+  if (PyCapsule_SetName(capsule, used_name) != 0) nb::raise_python_error();  // now ours
+  std::shared_ptr<const void> owner(static_cast<const void*>(managed), [managed](const void*) {
+    release_later(release_tensor<Managed>, managed);
+  });
+  const nb::gil_scoped_release released;
+  Storage storage = device.from_library(from.type, from.data, std::move(owner));
+  if (!share || !is_aligned_for_devices(from.data)) {
+    storage = device.from_host(from.type, to_host(storage));
+  }
+  storage.mark_exported();  // programs must not overwrite it
+  return placed_array(from.type, std::move(storage), /*is_committed=*/true);
+}
+
 template <class Managed>
 Array import_tensor(Managed* managed, PyObject* capsule, const char* used_name, bool share) {
+  const Device& device = device_of_dlpack(managed->tensor.device);
   const DLPackContents from = check_dlpack_tensor(managed->tensor);
+  if (!device.is_host()) {
+    return import_from_device(device, from, managed, capsule, used_name, share);
+  }
   const bool is_bool = from.type.dtype() == DType::kBool;
   if (share && from.is_dense && is_aligned(from.data) && from.type.nbytes() > 0 &&
       (!is_bool || are_bools({static_cast<const std::byte*>(from.data), from.type.nbytes()}))) {
@@ -172,13 +207,67 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return PyObject_GetBuffer(numpy.ptr(), view, flags);
 }
 
-PyObject* dlpack_device(PyObject*, PyObject*) { return Py_BuildValue("(ii)", kDLCPU, 0); }
+// The DLPack device of an array in memory that other libraries can read there; else the CPU.
+DLDevice dlpack_device_of(const Array& array) {
+  constexpr DLDevice kCpu = {kDLCPU, 0};
+  if (!array.is_concrete()) return kCpu;
+  const Storage& storage = memory_of(array);
+  if (!storage.buffer() || ShardedBuffer::of(storage)) return kCpu;
+  return device_of(storage).dlpack_device().value_or(kCpu);
+}
+
+// The address on the device; null if the array has none there.
+void* address_on_device(const Array& array) {
+  const DeviceBuffer* buffer = memory_of(array).buffer();
+  if (!buffer) return nullptr;
+  const nb::gil_scoped_release released;
+  return buffer->address();
+}
+
+PyObject* dlpack_device(PyObject* self, PyObject*) {
+  const DLDevice device = dlpack_device_of(array_of(self));
+  return Py_BuildValue("(ii)", device.device_type, device.device_id);
+}
+
+// Version 3 of the interface. The elements are computed, so that consumers need not wait.
+PyObject* cuda_array_interface(PyObject* self, void*) {
+  try {
+    const Array& array = array_of(self);
+    if (dlpack_device_of(array).device_type == kDLCPU) {
+      PyErr_SetString(
+          PyExc_AttributeError,
+          "__cuda_array_interface__: this array is not on a GPU; use np.asarray(array) or "
+          "DLPack");
+      return nullptr;
+    }
+    nb::dict entries;
+    entries["shape"] = to_tuple(array.shape());
+    entries["typestr"] = nb::object(nb::handle(numpy_dtype(array.dtype())).attr("str"));
+    entries["data"] = nb::make_tuple(reinterpret_cast<uintptr_t>(address_on_device(array)), false);
+    entries["strides"] = nb::none();
+    entries["version"] = 3;
+    entries["stream"] = nb::none();
+    memory_of(array).mark_exported();
+    return entries.release().ptr();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
 
 PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
   try {
-    const DLPackRequest request = parse_dlpack_request(args, kwargs);
     Array array = array_of(self);
     check_concrete(array, "DLPack tensor");
+    const DLDevice device = dlpack_device_of(array);
+    const DLPackRequest request = parse_dlpack_request(args, kwargs, device);
+    if (device.device_type != kDLCPU && !request.wants_cpu && !request.wants_copy) {
+      memory_of(array).mark_exported();
+      // Consumers of device memory do not always know of read-only tensors.
+      return make_dlpack_capsule({array.type(), address_on_device(array), false, false,
+                                  std::make_shared<const Storage>(memory_of(array)), device},
+                                 request.is_versioned);
+    }
     if (request.wants_copy) {
       array = Array(array.type(), Storage::copy_of(array.data(), array.type().nbytes()));
     }
@@ -198,12 +287,17 @@ Array from_dlpack(nb::handle object, std::optional<bool> copy) {
     throw TypeError(fmt::format("from_dlpack: the argument must have __dlpack__, got {} of type {}",
                                 repr_of(object), Py_TYPE(object.ptr())->tp_name));
   }
+  // On a GPU the producer makes the elements valid on the default stream, which is awaited later.
+  nb::dict options;
+  const int32_t kind = dlpack_device_of(object).device_type;
+  if (kind == kDLCUDA) options["stream"] = 1;
+  if (kind == kDLROCM) options["stream"] = 0;
   nb::object capsule;
   try {
-    capsule = object.attr("__dlpack__")("max_version"_a = nb::make_tuple(1, 0));
+    capsule = object.attr("__dlpack__")("max_version"_a = nb::make_tuple(1, 0), **options);
   } catch (nb::python_error& error) {
     if (!error.matches(PyExc_TypeError)) throw;
-    capsule = object.attr("__dlpack__")();  // older producers take no arguments
+    capsule = object.attr("__dlpack__")(**options);  // older producers know of no versions
   }
   const bool share = !copy.value_or(false) && is_evaluating() && !is_buffer(object);
   if (PyCapsule_IsValid(capsule.ptr(), kNewName)) {

@@ -127,7 +127,16 @@ void bind_devices(nb::module_& package, nb::module_& module) {
   module.def("restore_device_on_thread",
              [](int before) { set_thread_default_device_number(before); });
   module.def("device_put", [](nb::handle array, const Device& device) {
-    return wrap_object(device_put(to_array(array, "device_put: x"), device));
+    // A device with memory of its own copies what it gets.
+    const bool is_copied_on = device.dlpack_device().has_value();
+    const Array x =
+        to_array(array, "device_put: x", {.may_share = is_copied_on, .is_copied_on = is_copied_on});
+    Array made;
+    {
+      const nb::gil_scoped_release released;
+      made = device_put(x, device);
+    }
+    return wrap_object(std::move(made));
   });
   module.def("on_default_device", [](nb::handle array) {
     return wrap_object(on_default_device(to_array(array, "array")));

@@ -11,6 +11,7 @@
 
 #include "array_object.h"
 #include "callbacks/buffer_object.h"
+#include "dlpack.h"
 #include "interpreter_lock.h"
 #include "iterate.h"
 #include "known_arrays.h"
@@ -101,7 +102,8 @@ Array try_to_array(nb::handle object, Intake intake) {
       // Some producers have dtypes that DLPack, or their version of it, does not support.
       if (!has_array_protocol || !error.matches(PyExc_Exception)) throw;
     } catch (const Error&) {
-      if (!has_array_protocol) throw;
+      // __array__ of a tensor on a GPU raises another error.
+      if (!has_array_protocol || dlpack_device_of(object).device_type != kDLCPU) throw;
     }
   }
   if (has_array_protocol) return from_array_protocol(raw, intake);

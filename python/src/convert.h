@@ -33,6 +33,8 @@ struct Intake {
   // The array may share memory that the caller can write to. This applies to dense, aligned data in
   // eager mode; otherwise the data is copied.
   bool may_share = false;
+  // The array is copied to a device at once, so that unaligned memory may be shared too.
+  bool is_copied_on = false;
 };
 
 // Accepts arrays, Python numbers (weakly typed), numpy arrays and scalars, and objects with

@@ -3,8 +3,10 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 
+#include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/core/layout.h>
+#include <farcall/program/engine.h>
 
 #include "text.h"
 
@@ -114,11 +117,38 @@ bool is_addressable(const DLTensor& tensor, ShapeDtype type, std::span<const int
 
 }  // namespace
 
-DLPackContents check_dlpack_tensor(const DLTensor& tensor) {
-  if (tensor.device.device_type != kDLCPU) {
-    refuse(fmt::format("the array is on DLPack device type {}; copy it to the CPU first",
-                       tensor.device.device_type));
+DLDevice dlpack_device_of(nb::handle object) {
+  std::pair<int, int> type_and_id = {kDLCPU, 0};
+  if (nb::hasattr(object, "__dlpack_device__")) {
+    const nb::object told = object.attr("__dlpack_device__")();
+    if (!nb::try_cast(told, type_and_id)) type_and_id = {kDLCPU, 0};
   }
+  return {type_and_id.first, type_and_id.second};
+}
+
+const Device& device_of_dlpack(DLDevice device) {
+  if (device.device_type == kDLCPU) return host_device();
+  if (device.device_type != kDLCUDA && device.device_type != kDLROCM) {
+    refuse(fmt::format("the array is on DLPack device type {}; copy it to the CPU first",
+                       device.device_type));
+  }
+  const char* platform = device.device_type == kDLCUDA ? "cuda" : "rocm";
+  std::string why = "the plugin has no device of this number";
+  try {
+    for (const Device* found : find_devices(platform)) {
+      const std::optional<DLDevice> name = found->dlpack_device();
+      if (name && name->device_id == device.device_id) return *found;
+    }
+  } catch (const Error& error) {
+    why = error.message();
+  }
+  refuse(
+      fmt::format("the array is on {}:{}, which no engine has ({}); use a PJRT plugin for this "
+                  "device, or copy the array to the CPU first",
+                  platform, device.device_id, why));
+}
+
+DLPackContents check_dlpack_tensor(const DLTensor& tensor) {
   const ShapeDtype type = type_of(tensor);
   if (type.nbytes() == 0) return {type, nullptr, std::vector<int64_t>(type.rank()), true};
   auto strides = byte_strides(tensor, type);
@@ -138,19 +168,19 @@ DLPackContents check_dlpack_tensor(const DLTensor& tensor) {
 }
 
 DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs, DLDevice own,
-                                   const void* own_stream) {
+                                   std::optional<const void*> own_stream) {
   static const char* names[] = {"stream", "max_version", "dl_device", "copy", nullptr};
   PyObject *stream = Py_None, *max_version = Py_None, *device = Py_None, *copy = Py_None;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO", const_cast<char**>(names), &stream,
                                    &max_version, &device, &copy)) {
     nb::raise_python_error();
   }
-  if (stream != Py_None && own.device_type != kDLCPU) {
+  if (stream != Py_None && own.device_type != kDLCPU && own_stream) {
     // The consumer names the stream on which it will read. 1 is the default stream; with -1 the
     // consumer does not ask for synchronization.
     const long long wanted = PyLong_AsLongLong(stream);
     if (wanted == -1 && PyErr_Occurred()) nb::raise_python_error();
-    const auto number = static_cast<long long>(reinterpret_cast<uintptr_t>(own_stream));
+    const auto number = static_cast<long long>(reinterpret_cast<uintptr_t>(*own_stream));
     if (wanted != -1 && wanted != number && !(wanted == 1 && number == 0)) {
       PyErr_Format(PyExc_BufferError,
                    "__dlpack__: this Buffer is valid on the stream of the execution, %lld, not on "
@@ -158,16 +188,19 @@ DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs, DLDevice ow
                    number, wanted);
       nb::raise_python_error();
     }
-  } else if (stream != Py_None) {
+  } else if (stream != Py_None && own.device_type == kDLCPU) {
     invalid_argument("__dlpack__: the CPU has no streams; stream must be None");
   }
+  bool wants_cpu = false;
   if (device != Py_None) {
     std::pair<int, int> type_and_id;
     if (!nb::try_cast(nb::handle(device), type_and_id)) {
       throw TypeError(
           fmt::format("__dlpack__: dl_device must be a pair of integers, got {}", repr_of(device)));
     }
-    if (type_and_id != std::pair(own.device_type, own.device_id)) {
+    const bool is_own = type_and_id == std::pair(own.device_type, own.device_id);
+    wants_cpu = !is_own && type_and_id == std::pair(int{kDLCPU}, 0);
+    if (!is_own && !wants_cpu) {
       PyErr_Format(PyExc_BufferError, "__dlpack__: this array is on %s, device (%d, %d)",
                    own.device_type == kDLCPU ? "the CPU" : "a device of the plugin",
                    own.device_type, own.device_id);
@@ -179,7 +212,38 @@ DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs, DLDevice ow
     throw TypeError(fmt::format("__dlpack__: max_version must be a pair of integers, got {}",
                                 repr_of(max_version)));
   }
-  return {version.first >= kDLMajorVersion, copy == Py_True, copy == Py_False};
+  return {wants_cpu, version.first >= kDLMajorVersion, copy == Py_True, copy == Py_False};
+}
+
+namespace {
+
+struct Release {
+  void (*release)(void*);
+  void* tensor;
+};
+std::mutex releases_mutex;
+std::vector<Release> releases;
+
+int release_all(void*) {
+  std::vector<Release> taken;
+  {
+    const std::lock_guard lock(releases_mutex);
+    taken.swap(releases);
+  }
+  for (const Release& each : taken) each.release(each.tensor);
+  return 0;
+}
+
+}  // namespace
+
+void release_later(void (*release)(void*), void* tensor) {
+  if (!Py_IsInitialized()) return;
+  {
+    const std::lock_guard lock(releases_mutex);
+    releases.push_back({release, tensor});
+  }
+  // Python's list of pending calls may be full; then a later call releases this tensor too.
+  Py_AddPendingCall(release_all, nullptr);
 }
 
 PyObject* make_dlpack_capsule(DLPackExport exported, bool is_versioned) {

@@ -191,9 +191,9 @@ Array array_from_numpy(PyObject* object, Intake intake) {
   // Memory is shared only if its bytes are valid elements as they are: bools must be 0 or 1, and
   // the unused bits of short integers differ. The memory behind a Buffer is not shared, because it
   // belongs to the program again after the callback.
-  if (intake.may_share && is_evaluating() && is_plain && type.nbytes() > 0 && is_aligned(data) &&
-      !is_short_signed(dtype) && !shows_buffer(object) &&
-      (dtype != DType::kBool || are_bools(own))) {
+  if (intake.may_share && is_evaluating() && is_plain && type.nbytes() > 0 &&
+      (is_aligned(data) || intake.is_copied_on) && !is_short_signed(dtype) &&
+      !shows_buffer(object) && (dtype != DType::kBool || are_bools(own))) {
     Py_INCREF(object);
     return Array(type, Storage::adopt(data, type.nbytes(), release_object, object));
   }

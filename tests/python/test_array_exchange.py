@@ -6,6 +6,7 @@ import ctypes
 import gc
 import struct
 import weakref
+from typing import Any
 
 import farcall as fc
 import farcall.numpy as fnp
@@ -363,3 +364,46 @@ def test_masked_arrays_of_numpy_are_refused_as_their_mask_would_be_lost(use):
     with pytest.raises(ValueError, match=r"would lose its mask; give x.filled\(value\)"):
         use(masked)
     use(masked.filled(0))
+
+
+class OnGpu:
+    """A tensor that says that it is on a device of DLPack's ``kind``; its memory is the host's."""
+
+    def __init__(self, kind: int) -> None:
+        self.kind = kind
+        self.streams: list[Any] = []
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.kind, 0
+
+    def __dlpack__(self, stream: Any = None, **_: Any) -> Any:
+        self.streams.append(stream)
+        capsule = np.arange(3, dtype="float32").__dlpack__()
+        get = ctypes.pythonapi.PyCapsule_GetPointer
+        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        ctypes.c_int32.from_address(get(capsule, b"dltensor") + 8).value = self.kind
+        return capsule
+
+
+@pytest.mark.parametrize(("kind", "name", "stream"), [(2, "cuda", 1), (10, "rocm", 0)])
+def test_tensors_on_a_device_that_no_engine_has(kind: int, name: str, stream: int) -> None:
+    tensor = OnGpu(kind)
+    with pytest.raises(ValueError, match=rf"the array is on {name}:0, which no engine has .*copy"):
+        fc.numpy.from_dlpack(tensor)
+    assert tensor.streams == [stream]  # the default stream
+    with pytest.raises(ValueError, match="which no engine has"):
+        fc.jit(lambda x: x + 1)(tensor)
+
+
+def test_tensors_on_other_kinds_of_devices() -> None:
+    with pytest.raises(ValueError, match="DLPack device type 8; copy it to the CPU first"):
+        fc.numpy.from_dlpack(OnGpu(8))
+
+
+def test_arrays_on_the_host_say_so() -> None:
+    x = fc.numpy.arange(3)
+    assert x.__dlpack_device__() == (1, 0)
+    with pytest.raises(AttributeError, match="this array is not on a GPU"):
+        x.__cuda_array_interface__  # noqa: B018
+    with pytest.raises(BufferError, match=r"device \(2, 0\)|is on the CPU"):
+        x.__dlpack__(dl_device=(2, 0))

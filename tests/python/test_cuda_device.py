@@ -42,6 +42,7 @@ def test_on_a_gpu() -> None:
             **os.environ,
             "FARCALL_TEST_CUDA": "1",
             "FARCALL_PJRT_PLUGIN": plugin(),
+            "XLA_FLAGS": "",
             "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
         },
         capture_output=True,

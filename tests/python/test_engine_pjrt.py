@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -449,6 +450,23 @@ def test_options_that_are_refused() -> None:
 def test_variables_that_are_wrong(name: str, value: str, text: str) -> None:
     done = run_python("fc.devices('pjrt')", **{name: value})
     assert f"ValueError: {name}: {text}" in done.stderr or text in done.stderr
+
+
+@pytest.mark.parametrize("name", ["cuda99", "xla_cuda99", "xla-cuda99"])
+def test_a_plugin_by_its_entry_point(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "jax_cuda99_pjrt-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: jax-cuda99-pjrt\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[jax_plugins]\nxla_cuda99 = cuda99_of_the_tests\n")
+    package = tmp_path / "cuda99_of_the_tests"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "xla_cuda_plugin.so").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert find_plugin(name) == str(package / "xla_cuda_plugin.so")
+    assert find_plugin("cuda98") == ""
 
 
 @needs_plugin

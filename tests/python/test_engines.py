@@ -46,6 +46,88 @@ def held(library: ctypes.CDLL) -> Iterator[ctypes.CDLL]:
 X = np.float32([1, 2, 3])
 
 
+def test_the_error_of_a_program_is_raised_by_waiting(
+    library: ctypes.CDLL, two: list[fc.Device]
+) -> None:
+    y = fc.jit(lambda x: x + 1)(fc.device_put(X, two[0]))
+    library.stepwise_fail(1)
+    try:
+        assert y.is_ready()
+        with pytest.raises(RuntimeError, match="the program has failed"):
+            y.block_until_ready()
+        with pytest.raises(RuntimeError, match="the program has failed"):
+            fc.block_until_ready({"y": y})
+    finally:
+        library.stepwise_fail(0)
+    assert y.block_until_ready().tolist() == [2, 3, 4]
+
+
+class Managed(ctypes.Structure):
+    """DLManagedTensor, as far as the tests read it."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+    )
+
+
+def managed(capsule: object) -> Managed:
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return Managed.from_address(get(capsule, b"dltensor"))
+
+
+def values_at(address: int, count: int) -> list[float]:
+    return list((ctypes.c_float * count).from_address(address))
+
+
+def test_other_libraries_read_the_memory_of_a_device(two: list[fc.Device]) -> None:
+    x = fc.jit(lambda x: x + 1)(fc.device_put(X, two[1]))
+    assert x.__dlpack_device__() == (10, 1)
+    capsule = x.__dlpack__(stream=7)  # valid on every stream
+    tensor = managed(capsule)
+    assert (tensor.device_type, tensor.device_id, tensor.ndim) == (10, 1, 1)
+    interface = x.__cuda_array_interface__
+    assert interface["data"] == (tensor.data, False)
+    assert interface["shape"] == (3,)
+    assert (interface["typestr"], interface["stream"]) == ("<f4", None)
+    address = tensor.data
+    assert address is not None
+    del x, interface
+    assert values_at(address, 3) == [2, 3, 4]  # the capsule keeps the memory
+
+
+def test_a_device_array_goes_to_the_cpu_when_asked(two: list[fc.Device]) -> None:
+    x = fc.device_put(X, two[1])
+    assert managed(x.__dlpack__(dl_device=(1, 0))).device_type == 1
+    assert np.from_dlpack(fc.device_put(x, fc.devices("native")[0])).tolist() == X.tolist()
+    assert managed(x.__dlpack__(copy=True)).device_type == 1
+    with pytest.raises(BufferError, match=r"device \(10, 1\)"):
+        x.__dlpack__(dl_device=(10, 0))
+
+
+def test_traced_and_deleted_arrays_have_no_memory_for_others(two: list[fc.Device]) -> None:
+    with pytest.raises(TypeError, match="values of a traced"):
+        fc.jit(lambda x: x.__dlpack__())(X)
+    x = fc.device_put(X, two[0])
+    x.delete()
+    for take in (lambda: x.__dlpack__(), lambda: x.__cuda_array_interface__):
+        with pytest.raises((RuntimeError, AttributeError), match=r"deleted|not on a GPU"):
+            take()
+
+
+def test_memory_that_others_hold_is_not_overwritten(two: list[fc.Device]) -> None:
+    x = fc.device_put(X, two[0])
+    capsule = x.__dlpack__()
+    y = fc.jit(lambda x: x * 2, donate_argnums=0)(x)
+    assert y.tolist() == [2, 4, 6]
+    address = managed(capsule).data
+    assert address is not None
+    assert values_at(address, 3) == X.tolist()
+
+
 def test_devices_of_an_engine(two: list[fc.Device]) -> None:
     assert [d.id for d in two] == [0, 1]
     assert repr(two[1]) == "StepwiseDevice(id=1)"
@@ -173,7 +255,7 @@ def test_what_holds_on_the_host_holds_on_a_device(two: list[fc.Device]) -> None:
         6,
     ]
     assert pickle.loads(pickle.dumps(x)).tolist() == [1, 2, 3]
-    assert np.from_dlpack(x).tolist() == [1, 2, 3]
+    assert np.from_dlpack(x, device="cpu").tolist() == [1, 2, 3]
     weak = fc.device_put(fnp.asarray(3), two[0])
     assert (weak + fnp.float16(1)).dtype == "float16"
     x.delete()

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import farcall as fc
@@ -281,6 +282,20 @@ def test_cuda_sources() -> None:
     assert "inline_ones" not in fc.ffi.registered_targets("cpu")
     with pytest.raises(CompileError, match=r"line 1: .*missing"):
         load_inline("broken", cuda_source="int f() { return missing; }")
+
+
+def test_other_runtimes_get_their_own_name_of_the_platform() -> None:
+    # JAX ignores handlers for "cuda".
+    library = load_inline("others", XLA % "for_others", platform="cuda")
+    told: list[tuple[str, str]] = []
+    host = SimpleNamespace(
+        ffi=SimpleNamespace(
+            register_ffi_target=lambda name, stages, platform: told.append((name, platform))
+        )
+    )
+    library.register(host)
+    assert told == [("for_others", "CUDA")]
+    library.register(fc)  # farcall takes both names
 
 
 def test_errors_outside_the_source_are_in_the_first_line() -> None:

@@ -253,6 +253,7 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
     const DLDevice device = dlpack_device_of(buffer);
     const DLPackRequest request = parse_dlpack_request(
         args, kwargs, device, buffer.device() ? buffer.device()->stream : nullptr);
+    if (request.wants_cpu) open_on_host(self);  // raises: the memory is on the device
     // Consumers of device memory do not always know of read-only tensors.
     const bool is_read_only = !raw(self)->is_writeable && !buffer.device();
     // Capsules before DLPack 1.0 cannot mark a tensor as read-only.

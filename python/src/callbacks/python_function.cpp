@@ -141,10 +141,10 @@ class BufferArguments {
 
   const Objects& objects() const { return objects_; }
 
-  // Overwrites the results that the callback did not write: those of which it took neither a view
-  // nor the address. Otherwise stale memory could be mistaken for values. Writes NaN, the bytes
-  // 0x80 for integers, and zeros for other dtypes without NaN. Returns the index of the first such
-  // result.
+  // Overwrites the results in the host's memory that the callback did not write: those of which it
+  // took neither a view nor the address. Otherwise stale memory could be mistaken for values.
+  // Writes NaN, the bytes 0x80 for integers, and zeros for other dtypes without NaN. Returns the
+  // index of the first result that was not written, in any memory.
   std::optional<size_t> poison_unwritten() {
     std::optional<size_t> first;
     for (size_t i = 0; i < call_.results.size(); ++i) {
@@ -153,7 +153,7 @@ class BufferArguments {
       const bool is_alias = std::ranges::any_of(
           call_.arguments, [&](const Buffer& given) { return given.data() == result.data(); });
       if (is_alias || result.nbytes() == 0) continue;
-      poison(result);
+      if (!result.device()) poison(result);
       if (!first) first = i;
     }
     return first;
@@ -206,13 +206,15 @@ void warn_of_views(const PythonFunction& f, size_t count) {
   if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) nb::raise_python_error();
 }
 
-void warn_of_unwritten(const PythonFunction& f, size_t result) {
+void warn_of_unwritten(const PythonFunction& f, size_t index, const Buffer& result) {
   if (std::exchange(f.has_warned, true)) return;
   const std::string text = fmt::format(
-      "{}: the callback returned without writing result {}, which was filled with NaN (integers: "
-      "with the bytes 0x80). `out = …` names another object and writes nothing; write with "
-      "np.asarray(out)[...] = …",
-      described(f), result);
+      "{}: the callback returned without writing result {}, {}. `out = …` names another object and "
+      "writes nothing; write with {}[...] = …",
+      described(f), index,
+      result.device() ? "whose values are undefined"
+                      : "which was filled with NaN (integers: with the bytes 0x80)",
+      result.device() ? "cupy.asarray(out)" : "np.asarray(out)");
   if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) nb::raise_python_error();
 }
 
@@ -238,7 +240,7 @@ void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
   if (unwritten && is_on(Flag::kCheckForeignCalls)) {
     raise_unwritten(f, *unwritten, given.results[*unwritten].type());
   }
-  if (unwritten) warn_of_unwritten(f, *unwritten);
+  if (unwritten) warn_of_unwritten(f, *unwritten, given.results[*unwritten]);
   if (num_views > 0) warn_of_views(f, num_views);
 }
 

@@ -52,11 +52,6 @@ FARCALL_DEFINE_HANDLER(cuda_ticks, CountedCopy);
 """
 
 
-@pytest.fixture(scope="module")
-def device() -> fc.Device:
-    return fc.devices("cuda")[0]
-
-
 @pytest.fixture(scope="module", autouse=True)
 def handlers() -> None:
     ffi.load_inline("cuda_calls", SOURCE, platform="cuda")
@@ -126,6 +121,46 @@ def test_a_buffer_callback(compatible: bool, device: fc.Device) -> None:
         assert len(seen) == 4
 
 
+def test_a_buffer_callback_that_writes_nothing(device: fc.Device) -> None:
+    f = fc.jit(lambda x: buffer_callback(lambda ctx, out, x: None, F32)(x), device=device)
+    with pytest.warns(RuntimeWarning, match="result 0, whose values are undefined"):
+        f(X).block_until_ready()
+    for _ in range(100):
+        assert f(X).shape == (3,)
+
+
+def test_missing_targets(device: fc.Device) -> None:
+    call = ffi.ffi_call("no_such_target", F32)
+    with pytest.raises(fc.FfiError, match='no target "no_such_target" on platform "cuda"'):
+        fc.jit(lambda x: call(x), device=device)(X)
+
+
+def test_transposed_operands_are_row_major_for_calls(device: fc.Device) -> None:
+    x = np.arange(1, 7, dtype="float32").reshape(2, 3) / 8
+
+    def f(x: Any) -> Any:
+        turned = (x + 1).T
+        there = fc.ShapeDtypeStruct(turned.shape, "float32")
+
+        def copy(ctx: Any, out: Any, x: Any) -> None:
+            copy_on_stream(out, x, ctx.stream)
+
+        return (
+            buffer_callback(copy, there)(turned).T + 1,
+            ffi.ffi_call("cuda_copy", there)(turned).T + 1,
+            fc.pure_callback(lambda a: np.asarray(a) * 2, there, turned),
+            fc.scipy.special.ndtri(turned - 1),
+        )
+
+    a, b, c, d = fc.jit(f, device=device)(x)
+    np.testing.assert_allclose(np.asarray(a), x + 2)
+    np.testing.assert_allclose(np.asarray(b), x + 2)
+    np.testing.assert_allclose(np.asarray(c), 2 * (x + 1).T)
+    np.testing.assert_allclose(
+        np.asarray(d), np.asarray(fc.jit(lambda x: fc.scipy.special.ndtri(x))(x.T)), rtol=1e-5
+    )
+
+
 def test_exceptions_keep_their_type(device: fc.Device) -> None:
     def fail(ctx: Any, out: Any, x: Any) -> None:
         raise KeyError("mine")
@@ -152,9 +187,8 @@ def test_callbacks_on_arrays_of_the_host(device: fc.Device) -> None:
         seen.clear()
         assert f(X).tolist() == [8, 10, 12]
         assert seen == [1, -2, 2, -3, 3]
-    square = fc.vmap(
-        lambda a: fc.pure_callback(lambda b: b * b, fc.ShapeDtypeStruct((), "float32"), a)
-    )
+    one = fc.ShapeDtypeStruct((), "float32")
+    square = fc.vmap(lambda a: fc.pure_callback(lambda b: b * b, one, a, vmap_method="sequential"))
     assert fc.jit(square, device=device)(X).tolist() == [1, 4, 9]
     empty = fc.ShapeDtypeStruct((0, 3), "float32")
     none = fc.jit(lambda x: fc.pure_callback(lambda a: a, empty, x), device=device)

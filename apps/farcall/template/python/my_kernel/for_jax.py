@@ -10,9 +10,11 @@ import numpy as np
 
 from my_kernel import platforms, registrations
 
+_JAX_NAMES = {"cpu": "cpu", "cuda": "CUDA"}  # JAX ignores registrations for "cuda"
+
 for _platform in platforms():
     for _name, _capsule in registrations(_platform).items():
-        jax.ffi.register_ffi_target(_name, _capsule, platform=_platform)
+        jax.ffi.register_ffi_target(_name, _capsule, platform=_JAX_NAMES[_platform])
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(1,))
