@@ -246,14 +246,18 @@ bool Job::is_done(std::string_view what, Awaited& awaited) {
     if (request == MPI_REQUEST_NULL) continue;
     int is_there = 0, nbytes = 0;
     MPI_Status status;
-    check(what, MPI_Test(&request, &is_there, &status));
+    const int code = MPI_Test(&request, &is_there, &status);
+    if (code != MPI_SUCCESS && awaited.check_types) awaited.check_types();  // has a better reason
+    check(what, code);
     are_all = are_all && is_there;
     if (!is_there || i >= awaited.sizes.size()) continue;
     MPI_Get_count(&status, MPI_BYTE, &nbytes);
     if (nbytes == awaited.sizes[i]) continue;
+    if (awaited.check_types) awaited.check_types();
     invalid_argument(fmt::format("{}: process {} has sent {} bytes, and process {} expects {}",
                                  what, awaited.processes[i], nbytes, index_, awaited.sizes[i]));
   }
+  if (are_all && awaited.check_types) awaited.check_types();
   return are_all;
 }
 
@@ -407,8 +411,9 @@ void Job::agree(uint64_t fingerprint, std::string_view what) {
 }
 
 void Job::begin(MPI_Comm comm, std::string_view what, std::span<const Message> sends,
-                std::span<const Message> receives) {
+                std::span<const Message> receives, std::function<void()> check_types) {
   Awaited awaited;
+  awaited.check_types = std::move(check_types);
   const auto for_each_part = [](const Message& message, const auto& part) {
     size_t done = 0;
     do {
@@ -441,12 +446,44 @@ void Job::begin(MPI_Comm comm, std::string_view what, std::span<const Message> s
 
 void Job::exchange(std::string_view what, std::span<const Message> sends,
                    std::span<const Message> receives) {
-  begin(data_, what, sends, receives);
+  begin(data_, what, sends, receives, {});
 }
 
-void Job::transfer(std::string_view what, std::span<const Message> sends,
-                   std::span<const Message> receives) {
-  begin(users_, what, sends, receives);
+void Job::transfer(std::string_view what, std::span<const TypedMessage> sends,
+                   std::span<const TypedMessage> receives) {
+  auto labels = std::make_unique<Labels>();
+  if (checks_agreement_) {
+    labels->sent.resize(sends.size());
+    labels->received.resize(receives.size());
+  }
+  for (size_t i = 0; i < labels->sent.size(); ++i) labels->sent[i] = Label(sends[i].type);
+  const auto with_labels = [](std::span<const TypedMessage> messages, std::vector<Label>& all) {
+    std::vector<Message> parts;
+    for (size_t i = 0; i < messages.size(); ++i) {
+      const Message& own = messages[i].message;
+      if (!all.empty()) parts.push_back({own.process, own.tag, &all[i], sizeof(Label)});
+      parts.push_back(own);
+    }
+    return parts;
+  };
+  const auto check_types = [&, received = &labels->received] {
+    for (size_t i = 0; i < received->size(); ++i) {
+      const std::string_view type = (*received)[i].type;
+      if (type.empty() || type == Label(receives[i].type).type) continue;
+      throw Error(ErrorCode::kFailedPrecondition,
+                  fmt::format("{}: process {} has sent {}, and process {} expects {}", what,
+                              receives[i].message.process, type, index_, receives[i].type));
+    }
+  };
+  const std::vector<Message> outgoing = with_labels(sends, labels->sent);
+  const std::vector<Message> incoming = with_labels(receives, labels->received);
+  try {
+    begin(users_, what, outgoing, incoming, check_types);
+  } catch (...) {
+    const Lock lock(mpi_);
+    abandoned_.push_back(std::move(labels));  // MPI may still use it
+    throw;
+  }
 }
 
 void Job::collective(std::string_view what,

@@ -42,9 +42,16 @@ class Job final : public Processes {
   // One collective operation: checks that all processes run the same one, unless that is off, then
   // runs what `start` begins on the communicator.
   void collective(std::string_view what, const std::function<int(MPI_Comm, MPI_Request*)>& start);
-  // Messages of users. They have a communicator of their own, so their tags are separate.
-  void transfer(std::string_view what, std::span<const Message> sends,
-                std::span<const Message> receives);
+  // A message whose type, such as "f32[3]", is compared on arrival.
+  struct TypedMessage {
+    Message message;
+    std::string type;
+  };
+  // Messages of users. They have a communicator of their own, so their tags are separate. Raises
+  // FAILED_PRECONDITION if a message has another type than the receiver wants, unless that check is
+  // off.
+  void transfer(std::string_view what, std::span<const TypedMessage> sends,
+                std::span<const TypedMessage> receives);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -64,6 +71,16 @@ class Job final : public Processes {
     std::vector<MPI_Request> requests;
     std::vector<int> processes;  // by request; empty for a collective
     std::vector<int> sizes;      // expected bytes of the first requests, which are receives
+    std::function<void()> check_types;  // raises if a label has arrived that is not wanted
+  };
+  // Sent before a message of a user, with the same tag.
+  struct Label {
+    Label() = default;
+    explicit Label(std::string_view text) { text.copy(type, sizeof(type) - 1); }
+    char type[64] = {};
+  };
+  struct Labels {
+    std::vector<Label> sent, received;
   };
   struct Peer {
     Clock::time_point ended_at;  // when its notice arrived
@@ -73,7 +90,7 @@ class Job final : public Processes {
   Job(const ProcessOptions& options, bool is_ours);
   MPI_Comm duplicate();
   void begin(MPI_Comm comm, std::string_view what, std::span<const Message> sends,
-             std::span<const Message> receives);
+             std::span<const Message> receives, std::function<void()> check_types);
   void wait(std::string_view what, Awaited& awaited);
   bool is_done(std::string_view what, Awaited& awaited);
   void abandon(Awaited& awaited) noexcept;
@@ -97,6 +114,7 @@ class Job final : public Processes {
   Store store_;
   std::atomic<int64_t> agreement_{0};
   std::list<SentNotice> sent_;
+  std::vector<std::unique_ptr<Labels>> abandoned_;
   std::vector<Peer> peers_;
   std::string failure_;  // empty without a failure
   bool has_told_ = false;

@@ -96,13 +96,16 @@ using Result = ffi::Result<ffi::AnyBuffer>;
 
 DType dtype_of(const Buffer& x) { return static_cast<DType>(x.element_type()); }
 
+std::string type_of(const Buffer& x) {
+  const auto sizes = x.dimensions();
+  return ShapeDtype(dtype_of(x), Shape(sizes.begin(), sizes.end())).to_string();
+}
+
 // "mpi.reduce(f32[3], op=sum, root=0)": the text that processes compare.
 template <class... Options>
 std::string text_of(std::string_view name, const Buffer& x, fmt::format_string<Options...> options,
                     Options&&... values) {
-  const auto sizes = x.dimensions();
-  const ShapeDtype type(dtype_of(x), Shape(sizes.begin(), sizes.end()));
-  return fmt::format("mpi.{}({}{})", name, type.to_string(),
+  return fmt::format("mpi.{}({}{})", name, type_of(x),
                      fmt::format(options, std::forward<Options>(values)...));
 }
 
@@ -250,9 +253,10 @@ ffi::Error run_barrier() {
   });
 }
 
-Processes::Message message(std::string_view what, const Job& job, int64_t process, int64_t tag,
-                           const Buffer& x) {
-  return {process_of(what, job, process), tag_of(what, tag), x.untyped_data(), x.size_bytes()};
+Job::TypedMessage message(std::string_view what, const Job& job, int64_t process, int64_t tag,
+                          const Buffer& x) {
+  const int number = process_of(what, job, process);
+  return {{number, tag_of(what, tag), x.untyped_data(), x.size_bytes()}, type_of(x)};
 }
 
 ffi::Error run_send(Buffer x, int64_t destination, int64_t tag) {
@@ -278,7 +282,7 @@ ffi::Error run_sendrecv(Buffer x, Buffer like, Result y, int64_t destination, in
   return guarded("mpi.sendrecv", [&](Job& job) {
     const std::string what =
         text_of("sendrecv", x, ", source={}, destination={}", source, destination);
-    std::vector<Processes::Message> sends, receives;
+    std::vector<Job::TypedMessage> sends, receives;
     if (destination != kNobody) sends.push_back(message(what, job, destination, send_tag, x));
     if (source != kNobody) {
       receives.push_back(message(what, job, source, receive_tag, *y));

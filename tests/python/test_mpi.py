@@ -135,6 +135,14 @@ def test_mpi_is_initialized_by_another_library() -> None:
         ("raises_in_a_callback", ["process 1 failed", "a file is missing here"]),
         ("is_late", ["process 0 has waited 4 s for process 1"]),
         ("branches_alone", ["RuntimeError"]),
+        (
+            "receives_other_sizes",
+            ["process 0 has sent f32[4,3], and process 1 expects f32[1,3]", "process 1 failed"],
+        ),
+        (
+            "receives_other_dtype",
+            ["process 0 has sent f32[4,3], and process 1 expects i32[4,3]", "process 1 failed"],
+        ),
         ("is_interrupted", ["KeyboardInterrupt", "process 1 failed"]),
         ("is_killed", ["process rank 1", "signal 9"]),
     ],

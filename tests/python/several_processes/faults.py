@@ -67,6 +67,23 @@ def branches_alone() -> None:
     wait_for_others()
 
 
+def receives_other_sizes() -> None:
+    """The message is larger than the memory for it."""
+    if ME == 0:
+        mpi.send(X, 1)
+    else:
+        mpi.recv(X[:1], source=0)
+    wait_for_others()
+
+
+def receives_other_dtype() -> None:
+    if ME == 0:
+        mpi.send(X, 1)
+    else:
+        mpi.recv(X.astype("int32"), source=0)
+    wait_for_others()
+
+
 def is_interrupted() -> None:
     if ME == 1:
         signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
