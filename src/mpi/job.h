@@ -69,8 +69,8 @@ class Job final : public Processes {
   };
   struct Awaited {
     std::vector<MPI_Request> requests;
-    std::vector<int> processes;  // by request; empty for a collective
-    std::vector<int> sizes;      // expected bytes of the first requests, which are receives
+    std::vector<int> processes;         // by request; empty for a collective
+    std::vector<int> sizes;             // expected bytes of the first requests, which are receives
     std::function<void()> check_types;  // raises if a label has arrived that is not wanted
   };
   // Sent before a message of a user, with the same tag.

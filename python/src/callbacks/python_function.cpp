@@ -197,12 +197,15 @@ class BufferArguments {
   size_t num_open_ = 0;
 };
 
-void warn_of_views(const PythonFunction& f, size_t count) {
-  const std::string text = fmt::format(
-      "{}: views of {} of its Buffers outlive the callback. They keep their memory, and the "
-      "results were copied to memory of their own; release views before returning, or copy what "
-      "is needed later with np.array(buffer)",
-      described(f), count);
+void warn_of_views(const PythonFunction& f, size_t count, bool is_on_device) {
+  const char* consequence =
+      is_on_device ? "Their memory belongs to the device again; release views before returning, or "
+                     "copy what is needed later with cupy.array(buffer)"
+                   : "They keep their memory, and the results were copied to memory of their own; "
+                     "release views before returning, or copy what is needed later with "
+                     "np.array(buffer)";
+  const std::string text = fmt::format("{}: views of {} of its Buffers outlive the callback. {}",
+                                       described(f), count, consequence);
   if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) nb::raise_python_error();
 }
 
@@ -241,7 +244,12 @@ void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
     raise_unwritten(f, *unwritten, given.results[*unwritten].type());
   }
   if (unwritten) warn_of_unwritten(f, *unwritten, given.results[*unwritten]);
-  if (num_views > 0) warn_of_views(f, num_views);
+  if (num_views > 0) {
+    const auto is_on_device = [](const Buffer& buffer) { return buffer.device() != nullptr; };
+    warn_of_views(f, num_views,
+                  std::ranges::any_of(given.arguments, is_on_device) ||
+                      std::ranges::any_of(given.results, is_on_device));
+  }
 }
 
 // ---- on arrays ----
