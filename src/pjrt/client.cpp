@@ -27,24 +27,29 @@ CClient* create(const Plugin& plugin, const ClientOptions& options) {
   return args.client;
 }
 
+struct Created {
+  CClient* client;
+  bool is_synchronous;
+};
+
 // Plugins reject unknown options, and the platform is known only after the client is created: tries
 // the CPU options first if the plugin is not for a GPU.
-CClient* create(const Plugin& plugin) {
+Created create(const Plugin& plugin) {
   ClientOptions options;
-  if (plugin.is_for_gpus()) {
-    options.add_from_environment();
-    options.add_gpu_memory_from_environment();
-    return create(plugin, options);
-  }
-  options.add("cpu_device_count", int64_t{detail::use_cpu_devices()});
-  options.add("asynchronous", false);
   options.add_from_environment();
+  if (plugin.is_for_gpus()) {
+    options.add_gpu_memory_from_environment();
+    return {create(plugin, options), false};
+  }
+  const bool is_synchronous = !options.has("asynchronous");
+  if (is_synchronous) options.add("asynchronous", false);
+  options.add("cpu_device_count", int64_t{detail::use_cpu_devices()});
   try {
-    return create(plugin, options);
+    return {create(plugin, options), is_synchronous};
   } catch (const Error&) {
     ClientOptions own;
     own.add_from_environment();
-    return create(plugin, own);
+    return {create(plugin, own), false};
   }
 }
 
@@ -71,11 +76,14 @@ std::string required(std::string path) {
 }  // namespace
 
 Client::Client(const Engine& engine, std::string plugin_path)
-    : plugin_(required(std::move(plugin_path))), client_(create(plugin_)) {
+    : plugin_(required(std::move(plugin_path))) {
+  const Created created = create(plugin_);
+  client_ = created.client;
   ClientPlatformName name{};
   name.client = client_;
   plugin_.call(name);
   platform_ = canonical(std::string(name.name, name.size));
+  is_synchronous_ = created.is_synchronous && is_cpu();
   handlers_ = std::make_unique<Handlers>(plugin_, platform_);
   calls_directly_ = asks_for_direct_calls() || !is_cpu();
   // The process index is set here: the plugin may not know of the other processes of a job.

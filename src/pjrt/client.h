@@ -47,8 +47,10 @@ class Client {
   CClient* handle() const { return client_; }
   // The platform whose handlers programs call, such as "cpu".
   const std::string& platform() const { return platform_; }
-  // On a CPU, device memory is host memory, and a program has finished when execution returns.
+  // On a CPU, device memory is host memory.
   bool is_cpu() const { return platform_ == "cpu"; }
+  // Whether a program on one device has finished when execution returns, which returns its error.
+  bool is_synchronous() const { return is_synchronous_; }
   std::span<const Device* const> devices() const { return devices_; }
   // The handlers that its programs call directly.
   Handlers& handlers() const { return *handlers_; }
@@ -64,6 +66,7 @@ class Client {
   Plugin plugin_;
   CClient* client_ = nullptr;
   std::string platform_;
+  bool is_synchronous_ = false;
   std::unique_ptr<Handlers> handlers_;
   bool calls_directly_ = false;
   std::vector<std::unique_ptr<PjrtDevice>> owned_;

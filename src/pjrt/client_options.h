@@ -36,6 +36,7 @@ class ClientOptions {
   // processes of the job, FAILED_PRECONDITION without a job.
   void add_from_environment();
 
+  bool has(std::string_view name) const { return find(name) != nullptr; }
   const std::vector<CNamedValue>& rows() const { return rows_; }
 
  private:

@@ -158,7 +158,8 @@ class PjrtExecutable final : public Executable {
     if (has_run) {
       execute_with_run(arguments, results, options, kept);
     } else {
-      loaded_->execute(arguments, results, waits(), kept, no_data_ ? no_data_->context() : nullptr);
+      loaded_->execute(arguments, results, waits() && !is_synchronous(), kept,
+                       no_data_ ? no_data_->context() : nullptr);
     }
     const auto result = [&](size_t place, size_t i) {
       auto handle = std::make_shared<const BufferHandle>(device_.client().plugin(),
@@ -182,9 +183,11 @@ class PjrtExecutable final : public Executable {
  private:
   // Whether execution calls farcall.
   bool calls_host() const { return takes_run_ || !callbacks_.empty(); }
-  // On a CPU a program has finished when execution returns. Elsewhere too if handlers are called:
+  // On a CPU a program has finished when execute() returns. Elsewhere too if handlers are called:
   // they read no_data_, which this object owns.
   bool waits() const { return device_.client().is_cpu() || !direct_.empty(); }
+  // Whether execution returns when the program has finished, without being told to wait.
+  bool is_synchronous() const { return device_.client().is_synchronous() && devices_.size() == 1; }
 
   stablehlo::LowerOptions lower_options() {
     stablehlo::LowerOptions options;
@@ -317,7 +320,8 @@ class PjrtExecutable final : public Executable {
       if (!callbacks_.empty()) data->add(run_type(), &run);
     }
     try {
-      loaded_->execute(arguments, results, true, kept, data ? data->context() : nullptr);
+      loaded_->execute(arguments, results, !is_synchronous(), kept,
+                       data ? data->context() : nullptr);
     } catch (const Error&) {
       run.raise_if_failed();
       throw;

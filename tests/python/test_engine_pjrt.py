@@ -426,6 +426,25 @@ def test_a_plugin_by_its_name(name: str) -> None:
 
 
 @needs_plugin
+def test_a_client_that_runs_programs_asynchronously() -> None:
+    done = run_python(
+        """
+x = np.random.default_rng(0).normal(size=(700, 700)).astype("float32")
+d = fc.devices("pjrt")[0]
+f = fc.jit(lambda x: x @ x @ x, device=d)
+for _ in range(5):
+    y = f(x)
+    z = fc.jit(lambda a: a + 1, device=d)(y)
+    assert np.abs(np.asarray(z) - (x @ x @ x + 1)).max() < 0.1
+double = lambda a: np.asarray(a) * 2
+print(fc.jit(lambda a: fc.pure_callback(double, a, a), device=d)(x[0, :1]) / x[0, 0])
+""",
+        FARCALL_PJRT_OPTIONS="asynchronous=true",
+    )
+    assert done.stdout == "[2.]\n", done.stderr
+
+
+@needs_plugin
 def test_options_that_are_refused() -> None:
     assert "strange" in error_of(FARCALL_PJRT_OPTIONS="strange=1")
 
