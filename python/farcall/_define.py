@@ -88,9 +88,9 @@ class Definition:
         return rule
 
     @property
-    def sharding(self) -> str | None:
-        """The ``sharding`` string given to ``define``."""
-        return self._parts.get("sharding")
+    def sharding_rule(self) -> str | None:
+        """The ``sharding_rule`` given to ``define``."""
+        return self._parts.get("sharding_rule")
 
     def __repr__(self) -> str:
         given = ", ".join(sorted(name for name, part in self._parts.items() if part is not None))
@@ -108,7 +108,7 @@ def define(
     linear_in: int | Sequence[Any] | None = None,
     batch: Callable[..., Any] | None = None,
     vmap_method: str | None = None,
-    sharding: str | None = None,
+    sharding_rule: str | None = None,
     workspace: Callable[..., int] | None = None,
 ) -> Definition:
     """Defines rules and defaults for all calls of a target. Each may also be set later.
@@ -128,10 +128,10 @@ def define(
         nested tuple lists operands in which they are jointly linear. The calls that compute
         tangents and cotangents have no side effect, even if the call itself has one.
       vmap_method: the default for calls without one.
-      sharding: how dimensions may be split over devices, such as ``"... n, n -> ... n"``: names for
-        the dimensions of each operand and result. Dimensions with the same name have equal size and
-        are split together; a leading ``...`` stands for any leading dimensions. Calls are checked
-        against it.
+      sharding_rule: how dimensions may be split over devices, such as ``"... n, n -> ... n"``: names
+        for the dimensions of each operand and result. Dimensions with the same name have equal size
+        and are split together; a leading ``...`` stands for any leading dimensions. Calls are
+        checked against it.
 
     Raises:
       ValueError: for contradictory parts, an unknown vmap_method, and a shape signature or sharding
@@ -157,7 +157,7 @@ def define(
         "linear_in": linear_in,
         "batch": batch,
         "vmap_method": vmap_method,
-        "sharding": sharding,
+        "sharding_rule": sharding_rule,
         "workspace": workspace,
     }
     return Definition(target_name, parts)

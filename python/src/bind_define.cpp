@@ -279,8 +279,8 @@ void define(const std::string& target, nb::dict parts) {
   if (const nb::object method = part("vmap_method"); !method.is_none()) {
     definition.vmap_method = to_name(method, "define: vmap_method");
   }
-  if (const nb::object sharding = part("sharding"); !sharding.is_none()) {
-    definition.sharding = ShardingRule(to_name(sharding, "define: sharding"));
+  if (const nb::object rule = part("sharding_rule"); !rule.is_none()) {
+    definition.sharding = ShardingRule(to_name(rule, "define: sharding_rule"));
   }
   define_target(target, std::move(definition));
 }

@@ -20,9 +20,9 @@ def copy(names: dict[str, str]) -> ffi.Definition:
 
 
 def test_the_rule_is_kept(copy: ffi.Definition) -> None:
-    assert copy.sharding is None
-    copy._set(sharding="b n, n -> b n, n")
-    assert copy.sharding == "b n, n -> b n, n"
+    assert copy.sharding_rule is None
+    copy._set(sharding_rule="b n, n -> b n, n")
+    assert copy.sharding_rule == "b n, n -> b n, n"
     assert "sharding" in repr(copy)
 
 
@@ -41,7 +41,7 @@ def test_the_rule_is_kept(copy: ffi.Definition) -> None:
     ],
 )
 def test_calls_that_fit(copy: ffi.Definition, rule: str, shapes: Any) -> None:
-    copy._set(sharding=rule)
+    copy._set(sharding_rule=rule)
     arrays = [np.zeros(shape) for shape in shapes]
     results = copy(*arrays)
     assert [r.shape for r in (results if len(shapes) > 1 else [results])] == shapes
@@ -74,7 +74,7 @@ def test_calls_that_fit(copy: ffi.Definition, rule: str, shapes: Any) -> None:
     ],
 )
 def test_calls_that_do_not_fit(copy: ffi.Definition, rule: str, shapes: Any, text: str) -> None:
-    copy._set(sharding=rule)
+    copy._set(sharding_rule=rule)
     arrays = [np.zeros(shape) for shape in shapes]
     for run in (copy, lambda *xs: fc.eval_shape(copy, *xs)):
         with pytest.raises(ValueError, match="sharding rule") as caught:
@@ -84,7 +84,7 @@ def test_calls_that_do_not_fit(copy: ffi.Definition, rule: str, shapes: Any, tex
 
 
 def test_batches_are_no_business_of_the_rule(copy: ffi.Definition) -> None:
-    copy._set(sharding="n -> n", vmap_method="broadcast_all")
+    copy._set(sharding_rule="n -> n", vmap_method="broadcast_all")
     np.testing.assert_array_equal(fc.vmap(copy)(np.eye(3)), np.eye(3))
 
 
@@ -102,13 +102,15 @@ def test_batches_are_no_business_of_the_rule(copy: ffi.Definition) -> None:
 )
 def test_rules_that_cannot_be_read(copy: ffi.Definition, rule: str, text: str) -> None:
     with pytest.raises(ValueError, match="sharding rule") as caught:
-        copy._set(sharding=rule)
+        copy._set(sharding_rule=rule)
     assert str(caught.value) == (
         f'sharding rule "{rule}": {text}; write for instance "... n, n -> ... n"'
     )
-    assert copy.sharding is None
+    assert copy.sharding_rule is None
 
 
 def test_a_rule_is_text(copy: ffi.Definition) -> None:
-    with pytest.raises(TypeError, match="define: sharding must be a string, got 3 of type int"):
-        define(copy.target_name, sharding=3)  # type: ignore[arg-type]
+    with pytest.raises(
+        TypeError, match="define: sharding_rule must be a string, got 3 of type int"
+    ):
+        define(copy.target_name, sharding_rule=3)  # type: ignore[arg-type]

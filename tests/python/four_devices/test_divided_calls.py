@@ -54,10 +54,10 @@ def targets() -> None:
     for name in ("plain", "by_rule", "by_columns", "by_batch"):
         register(f"divided_{name}", "times_size")
     register("divided_product", "product")
-    ffi.define("divided_by_rule", sharding="n d -> n d")
-    ffi.define("divided_by_columns", sharding="... d -> ... d")
+    ffi.define("divided_by_rule", sharding_rule="n d -> n d")
+    ffi.define("divided_by_columns", sharding_rule="... d -> ... d")
     register("divided_with_derivatives", "times_size")
-    ffi.define("divided_product", sharding="n, n -> ")
+    ffi.define("divided_product", sharding_rule="n, n -> ")
     ffi.register_ffi_target_as_batch_partitionable("divided_by_batch")
 
 
@@ -210,7 +210,7 @@ def test_derivatives_of_a_divided_call(rows: Any) -> None:
     shaped = ffi.define(
         "divided_with_derivatives",
         shape="[n, d] -> [n, d]",
-        sharding="n d -> n d",
+        sharding_rule="n d -> n d",
         linear_in=[0],
         transpose=lambda call, cotangents, x: (call(cotangents[0]),),
     )

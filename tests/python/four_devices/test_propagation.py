@@ -60,7 +60,7 @@ def targets() -> None:
         ("spread_add", "add_rows"),
     ):
         ffi.register_ffi_target(name, ffi.pycapsule(getattr(load(SOURCE), symbol)))
-    ffi.define("spread_rule", sharding="n d -> n d")
+    ffi.define("spread_rule", sharding_rule="n d -> n d")
     ffi.register_ffi_target_as_batch_partitionable("spread_batch")
 
 
@@ -278,7 +278,7 @@ def test_reports_tell_what_was_divided_and_why_not() -> None:
 
 def test_a_rule_that_names_other_dimensions_is_told() -> None:
     ffi.register_ffi_target("spread_columns", ffi.pycapsule(load(SOURCE).times_rows))
-    ffi.define("spread_columns", sharding="... d -> ... d")
+    ffi.define("spread_columns", sharding_rule="... d -> ... d")
     one_row = fc.device_put(np.ones((8, 4, 4), np.float32), fc.NamedSharding(MESH, fc.P(None, "x")))
     (told,) = divisions(jit(lambda x: call(x, "columns")), one_row)
     assert told.is_divided
