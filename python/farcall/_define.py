@@ -128,10 +128,10 @@ def define(
         nested tuple lists operands in which they are jointly linear. The calls that compute
         tangents and cotangents have no side effect, even if the call itself has one.
       vmap_method: the default for calls without one.
-      sharding_rule: how dimensions may be split over devices, such as ``"... n, n -> ... n"``: names
-        for the dimensions of each operand and result. Dimensions with the same name have equal size
-        and are split together; a leading ``...`` stands for any leading dimensions. Calls are
-        checked against it.
+      sharding_rule: how dimensions may be split over devices, such as ``"... n, n -> ... n"``:
+        names for the dimensions of each operand and result. Dimensions with the same name have
+        equal size and are split together; a leading ``...`` stands for any leading dimensions.
+        Calls are checked against it.
 
     Raises:
       ValueError: for contradictory parts, an unknown vmap_method, and a shape signature or sharding
