@@ -68,7 +68,8 @@ Storage Device::from_device(ShapeDtype type, const Storage& other) const {
 
 std::optional<DLDevice> Device::dlpack_device() const { return std::nullopt; }
 
-Storage Device::from_library(ShapeDtype, void*, std::shared_ptr<const void>) const {
+Storage Device::from_library(ShapeDtype, void*, std::shared_ptr<const void> owner) const {
+  owner.reset();
   throw Error(ErrorCode::kUnimplemented,
               fmt::format("{} does not share the memory of other libraries", to_string()));
 }
