@@ -66,10 +66,11 @@ Array import_from_device(const Device& device, const DLPackContents& from, Manag
   });
   const nb::gil_scoped_release released;
   Storage storage = device.from_library(from.type, from.data, std::move(owner));
-  if (!share || !is_aligned_for_devices(from.data)) {
+  if (share && is_aligned_for_devices(from.data)) {
+    storage.mark_exported();  // programs must not overwrite it
+  } else {
     storage = device.from_host(from.type, to_host(storage));
   }
-  storage.mark_exported();  // programs must not overwrite it
   return placed_array(from.type, std::move(storage), /*is_committed=*/true);
 }
 
@@ -216,12 +217,10 @@ DLDevice dlpack_device_of(const Array& array) {
   return device_of(storage).dlpack_device().value_or(kCpu);
 }
 
-// The address on the device; null if the array has none there.
+// The address on the device that dlpack_device_of() has found; null for elements below eight bits.
 void* address_on_device(const Array& array) {
-  const DeviceBuffer* buffer = memory_of(array).buffer();
-  if (!buffer) return nullptr;
   const nb::gil_scoped_release released;
-  return buffer->address();
+  return memory_of(array).buffer()->address();
 }
 
 PyObject* dlpack_device(PyObject* self, PyObject*) {
@@ -229,7 +228,7 @@ PyObject* dlpack_device(PyObject* self, PyObject*) {
   return Py_BuildValue("(ii)", device.device_type, device.device_id);
 }
 
-// Version 3 of the interface. The elements are computed, so that consumers need not wait.
+// The elements are computed, so that consumers need not wait.
 PyObject* cuda_array_interface(PyObject* self, void*) {
   try {
     const Array& array = array_of(self);
@@ -240,15 +239,15 @@ PyObject* cuda_array_interface(PyObject* self, void*) {
           "DLPack");
       return nullptr;
     }
-    nb::dict entries;
-    entries["shape"] = to_tuple(array.shape());
-    entries["typestr"] = nb::object(nb::handle(numpy_dtype(array.dtype())).attr("str"));
-    entries["data"] = nb::make_tuple(reinterpret_cast<uintptr_t>(address_on_device(array)), false);
-    entries["strides"] = nb::none();
-    entries["version"] = 3;
-    entries["stream"] = nb::none();
+    const void* address = address_on_device(array);
+    if (!address && array.size() > 0) {
+      PyErr_SetString(PyExc_AttributeError,
+                      "__cuda_array_interface__: other libraries cannot read elements below eight "
+                      "bits; use np.asarray(array)");
+      return nullptr;
+    }
     memory_of(array).mark_exported();
-    return entries.release().ptr();
+    return cuda_interface_of(array.type(), address, false, nb::none()).release().ptr();
   } catch (...) {
     set_python_error();
     return nullptr;

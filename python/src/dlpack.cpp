@@ -17,6 +17,7 @@
 #include <farcall/core/layout.h>
 #include <farcall/program/engine.h>
 
+#include "convert.h"
 #include "text.h"
 
 namespace farcall::python {
@@ -213,6 +214,18 @@ DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs, DLDevice ow
                                 repr_of(max_version)));
   }
   return {wants_cpu, version.first >= kDLMajorVersion, copy == Py_True, copy == Py_False};
+}
+
+nb::dict cuda_interface_of(ShapeDtype type, const void* data, bool is_read_only,
+                           nb::object stream) {
+  nb::dict entries;
+  entries["shape"] = to_tuple(type.shape());
+  entries["typestr"] = nb::object(nb::handle(numpy_dtype(type.dtype())).attr("str"));
+  entries["data"] = nb::make_tuple(reinterpret_cast<uintptr_t>(data), is_read_only);
+  entries["strides"] = nb::none();
+  entries["version"] = 3;
+  entries["stream"] = std::move(stream);
+  return entries;
 }
 
 namespace {

@@ -60,6 +60,11 @@ DLDevice dlpack_device_of(nanobind::handle object);
 // The device of a tensor: the host, or one of a plugin. Raises INVALID_ARGUMENT for others.
 const Device& device_of_dlpack(DLDevice device);
 
+// `__cuda_array_interface__`, version 3, of dense memory on a GPU. `stream`: on which it is valid,
+// None for all.
+nanobind::dict cuda_interface_of(ShapeDtype type, const void* data, bool is_read_only,
+                                 nanobind::object stream);
+
 // Releases a tensor that a plugin has used: later, on the main thread, because a plugin may hold
 // locks for which a thread with the interpreter's lock waits.
 void release_later(void (*release)(void*), void* tensor);

@@ -43,8 +43,7 @@ struct ByName {
 struct Registry {
   std::shared_mutex mutex;
   std::map<Key, std::shared_ptr<const Target>, ByName> targets;
-  std::set<std::string, std::less<>> batch_partitionable;  // names
-  std::set<std::string, std::less<>> host_functions;       // names
+  std::set<std::string, std::less<>> batch_partitionable, host_functions;  // names
   std::atomic<uint64_t> version{0};
 };
 
@@ -262,31 +261,36 @@ bool is_registered(std::string_view name, std::string_view platform) {
   });
 }
 
-void register_ffi_target_as_batch_partitionable(std::string_view name) {
+namespace {
+
+using Names = std::set<std::string, std::less<>> Registry::*;
+
+void mark(Names names, std::string_view name) {
   check_name(name);
   Registry& all = registry();
   const std::unique_lock lock(all.mutex);
-  all.batch_partitionable.emplace(name);
+  (all.*names).emplace(name);
 }
 
-bool is_batch_partitionable(std::string_view name) {
+bool is_marked(Names names, std::string_view name) {
   Registry& all = registry();
   const std::shared_lock lock(all.mutex);
-  return all.batch_partitionable.contains(name);
+  return (all.*names).contains(name);
+}
+
+}  // namespace
+
+void register_ffi_target_as_batch_partitionable(std::string_view name) {
+  mark(&Registry::batch_partitionable, name);
+}
+bool is_batch_partitionable(std::string_view name) {
+  return is_marked(&Registry::batch_partitionable, name);
 }
 
 void register_ffi_target_as_host_function(std::string_view name) {
-  check_name(name);
-  Registry& all = registry();
-  const std::unique_lock lock(all.mutex);
-  all.host_functions.emplace(name);
+  mark(&Registry::host_functions, name);
 }
-
-bool is_host_function(std::string_view name) {
-  Registry& all = registry();
-  const std::shared_lock lock(all.mutex);
-  return all.host_functions.contains(name);
-}
+bool is_host_function(std::string_view name) { return is_marked(&Registry::host_functions, name); }
 
 std::vector<std::string> registered_targets(std::string_view platform) {
   Registry& all = registry();

@@ -41,9 +41,8 @@ Created create(const Plugin& plugin) {
     options.add_gpu_memory_from_environment();
     return {create(plugin, options), false};
   }
-  const bool is_synchronous = !options.has("asynchronous");
-  if (is_synchronous) options.add("asynchronous", false);
-  options.add("cpu_device_count", int64_t{detail::use_cpu_devices()});
+  const bool is_synchronous = options.add_default("asynchronous", false);
+  options.add_default("cpu_device_count", int64_t{detail::use_cpu_devices()});
   try {
     return {create(plugin, options), is_synchronous};
   } catch (const Error&) {

@@ -89,7 +89,7 @@ void ClientOptions::add_from_environment() {
 
 void ClientOptions::add_gpu_memory_from_environment() {
   const std::string allocator = environment("XLA_PYTHON_CLIENT_ALLOCATOR");
-  if (!allocator.empty() && !find("allocator")) add("allocator", std::string_view(allocator));
+  if (!allocator.empty()) add_default("allocator", std::string_view(allocator));
   for (const char* variable : {"XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION"}) {
     const std::string text = environment(variable);
     if (text.empty() || find("memory_fraction")) continue;
@@ -100,10 +100,8 @@ void ClientOptions::add_gpu_memory_from_environment() {
     add("memory_fraction", *fraction);
   }
   const std::string preallocate = environment("XLA_PYTHON_CLIENT_PREALLOCATE");
-  if (!find("preallocate")) {
-    const bool is_off = preallocate == "false" || preallocate == "False" || preallocate == "0";
-    add("preallocate", !preallocate.empty() && !is_off);
-  }
+  const bool is_off = preallocate == "false" || preallocate == "False" || preallocate == "0";
+  add_default("preallocate", !preallocate.empty() && !is_off);
 }
 
 void ClientOptions::add_place_in_job() {

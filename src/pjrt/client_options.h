@@ -23,6 +23,14 @@ class ClientOptions {
   void add(std::string_view name, float value);
   void add(std::string_view name, std::string_view value);
 
+  // Adds an option unless one with this name is there. Returns whether it was added.
+  template <class Value>
+  bool add_default(std::string_view name, Value value) {
+    if (find(name)) return false;
+    add(name, value);
+    return true;
+  }
+
   // Adds the memory options of GPU plugins, which are not in FARCALL_PJRT_OPTIONS, from the
   // variables that JAX reads: XLA_PYTHON_CLIENT_ALLOCATOR, XLA_CLIENT_MEM_FRACTION,
   // XLA_PYTHON_CLIENT_PREALLOCATE. Memory is taken when it is needed if the last is not set, unlike
@@ -36,7 +44,6 @@ class ClientOptions {
   // processes of the job, FAILED_PRECONDITION without a job.
   void add_from_environment();
 
-  bool has(std::string_view name) const { return find(name) != nullptr; }
   const std::vector<CNamedValue>& rows() const { return rows_; }
 
  private:

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
+from hostile.memory import tensor_of
 
 DTYPES = fc.dtypes.names
 
@@ -379,9 +380,7 @@ class OnGpu:
     def __dlpack__(self, stream: Any = None, **_: Any) -> Any:
         self.streams.append(stream)
         capsule = np.arange(3, dtype="float32").__dlpack__()
-        get = ctypes.pythonapi.PyCapsule_GetPointer
-        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        ctypes.c_int32.from_address(get(capsule, b"dltensor") + 8).value = self.kind
+        tensor_of(capsule).device_type = self.kind
         return capsule
 
 

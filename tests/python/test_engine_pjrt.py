@@ -445,6 +445,16 @@ print(fc.jit(lambda a: fc.pure_callback(double, a, a), device=d)(x[0, :1]) / x[0
 
 
 @needs_plugin
+def test_options_that_are_given_come_before_those_of_farcall() -> None:
+    done = run_python(
+        "print(fc.devices('pjrt'))",
+        FARCALL_PJRT_OPTIONS="cpu_device_count=2",
+        FARCALL_NUM_CPU_DEVICES="3",
+    )
+    assert done.stdout == "[CpuDevice(id=0), CpuDevice(id=1)]\n", done.stderr
+
+
+@needs_plugin
 def test_options_that_are_refused() -> None:
     assert "strange" in error_of(FARCALL_PJRT_OPTIONS="strange=1")
 

@@ -17,6 +17,7 @@ import pytest
 from farcall import lax
 from farcall._environment import linker_flags
 from handler_library import build
+from hostile.memory import tensor_of
 
 ENGINES = Path(__file__).resolve().parent.parent / "engines"
 
@@ -62,23 +63,6 @@ def test_the_error_of_a_program_is_raised_by_waiting(
     assert y.block_until_ready().tolist() == [2, 3, 4]
 
 
-class Managed(ctypes.Structure):
-    """DLManagedTensor, as far as the tests read it."""
-
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-    )
-
-
-def managed(capsule: object) -> Managed:
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return Managed.from_address(get(capsule, b"dltensor"))
-
-
 def values_at(address: int, count: int) -> list[float]:
     return list((ctypes.c_float * count).from_address(address))
 
@@ -87,7 +71,7 @@ def test_other_libraries_read_the_memory_of_a_device(two: list[fc.Device]) -> No
     x = fc.jit(lambda x: x + 1)(fc.device_put(X, two[1]))
     assert x.__dlpack_device__() == (10, 1)
     capsule = x.__dlpack__(stream=7)  # valid on every stream
-    tensor = managed(capsule)
+    tensor = tensor_of(capsule)
     assert (tensor.device_type, tensor.device_id, tensor.ndim) == (10, 1, 1)
     interface = x.__cuda_array_interface__
     assert interface["data"] == (tensor.data, False)
@@ -101,9 +85,9 @@ def test_other_libraries_read_the_memory_of_a_device(two: list[fc.Device]) -> No
 
 def test_a_device_array_goes_to_the_cpu_when_asked(two: list[fc.Device]) -> None:
     x = fc.device_put(X, two[1])
-    assert managed(x.__dlpack__(dl_device=(1, 0))).device_type == 1
+    assert tensor_of(x.__dlpack__(dl_device=(1, 0))).device_type == 1
     assert np.from_dlpack(fc.device_put(x, fc.devices("native")[0])).tolist() == X.tolist()
-    assert managed(x.__dlpack__(copy=True)).device_type == 1
+    assert tensor_of(x.__dlpack__(copy=True)).device_type == 1
     with pytest.raises(BufferError, match=r"device \(10, 1\)"):
         x.__dlpack__(dl_device=(10, 0))
 
@@ -123,7 +107,7 @@ def test_memory_that_others_hold_is_not_overwritten(two: list[fc.Device]) -> Non
     capsule = x.__dlpack__()
     y = fc.jit(lambda x: x * 2, donate_argnums=0)(x)
     assert y.tolist() == [2, 4, 6]
-    address = managed(capsule).data
+    address = tensor_of(capsule).data
     assert address is not None
     assert values_at(address, 3) == X.tolist()
 

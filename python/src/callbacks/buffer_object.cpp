@@ -327,7 +327,6 @@ PyObject* get_pointer(PyObject* self, void*) {
   });
 }
 
-// Version 3 of the interface.
 PyObject* get_cuda_interface(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     Buffer& buffer = open(self);
@@ -339,17 +338,12 @@ PyObject* get_cuda_interface(PyObject* self, void*) {
       return nullptr;
     }
     raw(self)->was_seen = true;
-    nb::dict entries;
-    entries["shape"] = to_tuple(buffer.shape());
-    entries["typestr"] = nb::object(nb::handle(numpy_dtype(buffer.dtype())).attr("str"));
-    entries["data"] =
-        nb::make_tuple(reinterpret_cast<uintptr_t>(buffer.data()), !raw(self)->is_writeable);
-    entries["strides"] = nb::none();
-    entries["version"] = 3;
     // 1 is the default stream; 0 is not allowed.
     const auto stream = reinterpret_cast<uintptr_t>(device->stream);
-    entries["stream"] = stream == 0 ? 1 : stream;
-    return entries.release().ptr();
+    return cuda_interface_of(buffer.type(), buffer.data(), !raw(self)->is_writeable,
+                             nb::int_(stream == 0 ? 1 : stream))
+        .release()
+        .ptr();
   });
 }
 

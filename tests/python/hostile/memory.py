@@ -35,6 +35,13 @@ class Tensor(ctypes.Structure):
     )
 
 
+def tensor_of(capsule: Any) -> Tensor:
+    """The tensor of a capsule from before DLPack 1.0."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return Tensor.from_address(get(capsule, b"dltensor"))
+
+
 class Managed(ctypes.Structure):
     _fields_ = (
         ("tensor", Tensor),
