@@ -110,7 +110,7 @@ class MeshRun {
     const void* id;  // unique to the equation
     std::string_view name;
     uint64_t axes;
-    bool is_parting;
+    int phase;  // a place may be in the next phase while others leave this one
   };
 
   std::vector<const void*> meet(size_t number, size_t position, Members members,
@@ -119,7 +119,7 @@ class MeshRun {
         std::ranges::count_if(members, [&](size_t place) { return places_.is_own(place); }));
     std::unique_lock lock(mutex_);
     check_stopped();
-    Group& group = groups_[{collective.axes, members.front(), collective.is_parting}];
+    Group& group = groups_[{collective.axes, members.front(), collective.phase}];
     if (group.arrived > 0 && group.id != collective.id) {
       stop(fmt::format(
           "the devices run different collectives over the same axes: device {} runs {}, "
@@ -240,7 +240,7 @@ class MeshRun {
   const size_t num_places_;  // of this process
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::tuple<uint64_t, size_t, bool>, Group> groups_;
+  std::map<std::tuple<uint64_t, size_t, int>, Group> groups_;
   size_t left_;  // places that have not ended
   size_t num_waiting_ = 0;
   std::atomic<bool> is_stopped_{false};
@@ -338,13 +338,25 @@ Groups::Groups(std::string_view name, std::span<const std::string> axes) : name_
 
 size_t Groups::position() const { return position_[here.number]; }
 
-std::vector<const void*> Groups::meet(const void* mine, size_t nbytes, const Needs& needs) const {
+bool Groups::are_in_this_process() const {
   FARCALL_ASSERT(here.run);
-  std::vector<const void*> brought =
-      here.run->meet(here.number, position(), members_[here.number],
-                     {this, name_, axes_, /*is_parting=*/false}, mine);
-  if (!here.run->places().processes.empty()) fetch(brought, mine, nbytes, needs);
+  return here.run->places().processes.empty();
+}
+
+std::vector<const void*> Groups::wait_for_group(Phase phase, const void* mine) const {
+  FARCALL_ASSERT(here.run);
+  return here.run->meet(here.number, position(), members_[here.number],
+                        {this, name_, axes_, static_cast<int>(phase)}, mine);
+}
+
+std::vector<const void*> Groups::meet(const void* mine, size_t nbytes, const Needs& needs) const {
+  std::vector<const void*> brought = wait_for_group(Phase::kMeet, mine);
+  if (!are_in_this_process()) fetch(brought, mine, nbytes, needs);
   return brought;
+}
+
+std::vector<const void*> Groups::meet_again(const void* mine) const {
+  return wait_for_group(Phase::kMeetAgain, mine);
 }
 
 // Exchanges data with the places of other processes.
@@ -377,8 +389,7 @@ void Groups::fetch(std::span<const void*> brought, const void* mine, size_t nbyt
 
 void Groups::part() const {
   here.received.clear();
-  here.run->meet(here.number, position(), members_[here.number],
-                 {this, name_, axes_, /*is_parting=*/true}, nullptr);
+  wait_for_group(Phase::kPart, nullptr);
 }
 
 }  // namespace farcall::native

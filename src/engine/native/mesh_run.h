@@ -56,10 +56,17 @@ class Groups {
   // not need them. Data is exchanged with places of other processes. Raises StoppedError if the run
   // is stopped, FAILED_PRECONDITION if places deadlock, and the errors of Processes::exchange.
   std::vector<const void*> meet(const void* mine, size_t nbytes, const Needs& needs = {}) const;
+  // Whether all places belong to this process.
+  bool are_in_this_process() const;
+  // Same as meet(), after it and before part(), in one process: the data of meet() is no longer
+  // read after that.
+  std::vector<const void*> meet_again(const void* mine) const;
   // Waits until all places of the group have called this: their data is no longer read after that.
   void part() const;
 
  private:
+  enum class Phase { kMeet, kMeetAgain, kPart };
+  std::vector<const void*> wait_for_group(Phase phase, const void* mine) const;
   void fetch(std::span<const void*> brought, const void* mine, size_t nbytes,
              const Needs& needs) const;
 

@@ -148,6 +148,23 @@ def test_collectives_of_every_kind(kind: str) -> None:
     np.testing.assert_array_equal(np.asarray(turned), np.roll(np.asarray(data), 2))
 
 
+@pytest.mark.parametrize("size", [0, 1, 4095, 4097, 16384, 70001])
+@pytest.mark.parametrize("kind", ["float32", "bfloat16", "complex128", "int8"])
+def test_a_reduction_of_any_size_is_that_of_a_batch_on_every_device(size: int, kind: str) -> None:
+    rng = np.random.default_rng(size)
+    data = fnp.asarray(rng.uniform(-9, 9, (4, size)), kind)
+    on_devices = mapped(lambda x: lax.psum(x, "x"), check_vma=False)(data)
+    batched = fc.vmap(lambda x: lax.psum(x, "i"), axis_name="i")(data)
+    for row, expected in zip(np.asarray(on_devices), np.asarray(batched), strict=True):
+        if fc.devices()[0].engine == "native":
+            np.testing.assert_array_equal(row, expected)
+        else:
+            tolerance = 0.25 if kind == "bfloat16" else 1e-5
+            np.testing.assert_allclose(
+                row.astype("complex128"), expected.astype("complex128"), tolerance, tolerance
+            )
+
+
 # ---- what a call is ------------------------------------------------------------------------------
 
 

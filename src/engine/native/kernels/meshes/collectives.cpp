@@ -34,26 +34,51 @@ void copy_bytes(void* to, const void* from, size_t nbytes) {
 
 // ---- psum, pmax, pmin ----
 
-// Stacks the operands of all devices and reduces the stack with the kernel of array reductions. The
+// The bytes of an operand that are reduced at a time: a tile of each device fits in a cache.
+constexpr size_t kTileBytes = size_t{1} << 14;
+
+// Stacks tiles of all operands and reduces each stack with the kernel of array reductions. The
 // result has the same bits on every device, and those of a batched reduction.
 struct Reduction {
   Groups groups;
   size_t nbytes;  // of one operand
+  size_t tile;    // of one tile, in bytes
   Kernel kernel;
   size_t stack, scratch;  // offsets in scratch
+
+  size_t num_tiles() const { return nbytes == 0 ? 0 : (nbytes + tile - 1) / tile; }
+  // The last tile has the size of the others, and overlaps with the one before.
+  size_t start_of(size_t index) const { return std::min(index * tile, nbytes - tile); }
+  // Each device reduces some of the tiles for all.
+  bool is_shared() const { return groups.are_in_this_process() && num_tiles() >= groups.size(); }
 };
 
 void run_reduction(const KernelCall& call) {
   const auto& reduction = *static_cast<const Reduction*>(call.data);
+  const Groups& groups = reduction.groups;
   void* stack = bytes_at(call.scratch, reduction.stack);
-  const std::vector<const void*> all = reduction.groups.meet(call.operands[0], reduction.nbytes);
-  for (size_t i = 0; i < all.size(); ++i) {
-    copy_bytes(bytes_at(stack, i * reduction.nbytes), all[i], reduction.nbytes);
+  const std::vector<const void*> all = groups.meet(call.operands[0], reduction.nbytes);
+  const bool is_shared = reduction.is_shared();
+  const size_t first = is_shared ? groups.position() : 0, step = is_shared ? groups.size() : 1;
+  for (size_t tile = first; tile < reduction.num_tiles(); tile += step) {
+    const size_t start = reduction.start_of(tile);
+    for (size_t i = 0; i < all.size(); ++i) {
+      copy_bytes(bytes_at(stack, i * reduction.tile), bytes_at(all[i], start), reduction.tile);
+    }
+    void* operands[] = {stack, bytes_at(call.operands[1], start)};
+    reduction.kernel.run(
+        {operands, bytes_at(call.scratch, reduction.scratch), reduction.kernel.data.get()});
   }
-  reduction.groups.part();
-  void* operands[] = {stack, call.operands[1]};
-  reduction.kernel.run(
-      {operands, bytes_at(call.scratch, reduction.scratch), reduction.kernel.data.get()});
+  if (is_shared) {
+    const std::vector<const void*> results = groups.meet_again(call.operands[1]);
+    for (size_t tile = 0; tile < reduction.num_tiles(); ++tile) {
+      if (tile % step == first) continue;
+      const size_t start = reduction.start_of(tile);
+      copy_bytes(bytes_at(call.operands[1], start), bytes_at(results[tile % step], start),
+                 reduction.tile);
+    }
+  }
+  groups.part();
 }
 
 [[noreturn]] void refuse_size(std::string_view name, std::string_view axis, size_t size,
@@ -67,18 +92,20 @@ template <const char* const& kReduce>
 Kernel make_reduction(Types inputs, Types outputs, const Params* params) {
   const auto& axes = params_as<ReduceAxesParams>(params).axes;
   Groups groups("a reduction over an axis", axes);
-  Shape shape(inputs[0].shape().begin(), inputs[0].shape().end());
-  shape.insert(shape.begin(), static_cast<int64_t>(groups.size()));
-  const ShapeDtype stacked = inputs[0].with_shape(shape);
+  const size_t nbytes = inputs[0].nbytes(), width = byte_width(inputs[0].dtype());
+  const size_t tile = std::min(nbytes, kTileBytes / width * width);
+  const Shape stack_shape{static_cast<int64_t>(groups.size()), static_cast<int64_t>(tile / width)};
+  const ShapeDtype stacked = inputs[0].with_shape(stack_shape);
+  const ShapeDtype reduced = outputs[0].with_shape(std::span(stack_shape).subspan(1));
   const ParamsPtr reduce = make_params(ReduceParams{{0}});
-  Kernel kernel = find_kernel(kReduce)({&stacked, 1}, outputs, reduce.get());
+  Kernel kernel = find_kernel(kReduce)({&stacked, 1}, {&reduced, 1}, reduce.get());
   if (!kernel.run) return kernel;
   ScratchParts parts;
-  const size_t stack = parts.take(static_cast<int64_t>(groups.size()), inputs[0].nbytes());
+  const size_t stack = parts.take(static_cast<int64_t>(groups.size()), tile);
   const size_t scratch = parts.take(1, kernel.scratch_bytes);
   return {.run = run_reduction,
           .data = std::make_shared<const Reduction>(
-              Reduction{std::move(groups), inputs[0].nbytes(), std::move(kernel), stack, scratch}),
+              Reduction{std::move(groups), nbytes, tile, std::move(kernel), stack, scratch}),
           .scratch_bytes = parts.bytes()};
 }
 
