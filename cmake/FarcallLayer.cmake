@@ -19,6 +19,11 @@ function(farcall_layer name)
   list(TRANSFORM ARG_USES PREPEND farcall_)
   target_link_libraries(farcall_${name} PUBLIC farcall_options ${ARG_USES} ${ARG_LIBRARIES})
   target_compile_definitions(farcall_${name} PRIVATE FARCALL_BUILDING)
+  # The kernels gain from -O3. The rest runs once per program, from cold memory, and gains from being
+  # small.
+  if(NOT name STREQUAL engine)
+    target_compile_options(farcall_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
+  endif()
   farcall_unity(farcall_${name} EXCEPT ${ARG_ALONE})
   # Parsed once for all layers.
   if(name STREQUAL core)

@@ -34,10 +34,33 @@ void remove_from_list(ArrayObject* object) {
   (object->newer ? object->newer->older : newest) = object->older;
 }
 
+// Freed objects for the next ones, as short calls make one array after the other.
+constexpr size_t kMostFreeObjects = 16;
+ArrayObject* free_objects[kMostFreeObjects];
+size_t num_free_objects = 0;
+
+// An object without a value. Null with a Python error if out of memory.
+ArrayObject* take_object() {
+  if (num_free_objects == 0) return PyObject_New(ArrayObject, array_type);
+  ArrayObject* object = free_objects[--num_free_objects];
+  PyObject_Init(reinterpret_cast<PyObject*>(object), array_type);
+  return object;
+}
+
+void give_object(ArrayObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (num_free_objects < kMostFreeObjects) {
+    free_objects[num_free_objects++] = object;
+  } else {
+    PyObject_Free(object);
+  }
+  Py_DECREF(type);
+}
+
 }  // namespace
 
 PyObject* wrap(Array array) noexcept {
-  auto* object = PyObject_New(ArrayObject, array_type);
+  ArrayObject* object = take_object();
   if (!object) return nullptr;
   new (&object->value) Array(std::move(array));
   object->weak_references = nullptr;
@@ -63,10 +86,8 @@ void deallocate(PyObject* self) {
   auto* object = reinterpret_cast<ArrayObject*>(self);
   remove_from_list(object);  // first: the rest can run Python code, which must not find it
   if (object->weak_references) PyObject_ClearWeakRefs(self);
-  PyTypeObject* type = Py_TYPE(self);
   object->value.~Array();
-  PyObject_Free(self);
-  Py_DECREF(type);
+  give_object(object);
 }
 
 // ---- operators: numpy's functions; NotImplemented if the other operand is not an array ----

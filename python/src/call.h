@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <farcall/core/result_storages.h>
+#include <farcall/core/storage_array.h>
 #include <farcall/program/engine.h>
 
 #include "array_object.h"
@@ -28,7 +28,7 @@ inline void execute(const Executable& executable, std::span<const Storage* const
     executable.execute(inputs, outputs, options);
     return;
   }
-  const std::vector<Storage> references = references_to_inputs(executable, inputs);
+  const InputReferences references(executable, inputs);
   const WithoutLock without_lock;
   executable.execute(inputs, outputs, options);
 }
@@ -70,7 +70,7 @@ PyObject* wrap_results(ResultForm form, size_t count, const Make& make) {
 }
 
 inline PyObject* wrap_results(ResultForm form, std::span<const ShapeDtype> types,
-                              ResultStorages& outputs) {
+                              StorageArray& outputs) {
   return wrap_results(form, types.size(),
                       [&](size_t i) { return Array(types[i], std::move(outputs[i])); });
 }

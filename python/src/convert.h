@@ -102,7 +102,7 @@ ShapeDtype to_shape_dtype(nb::handle object, std::string_view what);
 // An option of a Python built-in type. Raises TypeError naming `what` and the expected type.
 template <class T>
 T to_option(nb::handle value, std::string_view what, const char* expected) {
-  T result;
+  T result{};
   if (nb::try_cast(value, result)) return result;
   throw TypeError(fmt::format("{} must be {}, got {} of type {}", what, expected, repr_of(value),
                               Py_TYPE(value.ptr())->tp_name));

@@ -92,7 +92,7 @@ PyObject* ffi_call_call(PyObject* self, PyObject* const* args, size_t nargsf, Py
       storages = many.data();
     }
     for (size_t i = 0; i < nargs; ++i) storages[i] = &operands[i].storage();
-    ResultStorages outputs(types.size());
+    StorageArray outputs(types.size());
     execute(*executable, {storages, nargs}, outputs.span());
     return wrap_results(object->form, types, outputs);
   } catch (...) {

@@ -269,7 +269,7 @@ PyObject* run_pattern(const Executable& executable, ResultForm form, const Cache
   };
   const Held held({leaves.objects, count});
   const auto types = executable.output_types();
-  ResultStorages outputs(types.size());
+  StorageArray outputs(types.size());
   execute(executable, {leaves.storages, count}, outputs.span());
   if (form != ResultForm::kTree) return wrap_results(form, types, outputs);
   std::vector<nb::object> results;
@@ -362,7 +362,7 @@ PyObject* run_fast(JitState& state, const FastEntry& entry,
   const bool is_committed = entry.is_committed;
   const bool is_placed = is_committed || entry.placed.device != nullptr;
   const auto types = executable.output_types();
-  ResultStorages outputs(types.size());
+  StorageArray outputs(types.size());
   const Running running(state);  // the entry may be removed meanwhile
   execute(executable, storages, outputs.span());
   if (!is_placed) return wrap_results(form, types, outputs);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <farcall/core/storage.h>
+#include <farcall/core/storage_array.h>
 #include <farcall/program/engine.h>
 
 namespace farcall::python {
@@ -36,15 +37,18 @@ class BriefRun {
 
 // During the run of another program: references to its inputs, except those that it may overwrite,
 // for the engine overwrites only what nothing else refers to.
-inline std::vector<Storage> references_to_inputs(const Executable& executable,
-                                                 std::span<const Storage* const> inputs) {
-  const std::vector<bool>& overwrites = executable.overwrites();
-  std::vector<Storage> references;
-  references.reserve(inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (i >= overwrites.size() || !overwrites[i]) references.push_back(*inputs[i]);
+class InputReferences {
+ public:
+  InputReferences(const Executable& executable, std::span<const Storage* const> inputs)
+      : references_(inputs.size()) {
+    const std::vector<bool>& overwrites = executable.overwrites();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (i >= overwrites.size() || !overwrites[i]) references_[i] = *inputs[i];
+    }
   }
-  return references;
-}
+
+ private:
+  StorageArray references_;
+};
 
 }  // namespace farcall::python

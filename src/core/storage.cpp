@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/free_blocks.h>
 #include <farcall/core/memory_pool.h>
 
 namespace farcall {
@@ -25,6 +26,12 @@ DeviceBuffer::~DeviceBuffer() = default;
 
 void* DeviceBuffer::address() const { return nullptr; }
 
+// Memory of scalars and short vectors.
+struct Storage::Small {
+  static constexpr size_t kBytes = 64;
+  using Blocks = detail::FreeBlocks<sizeof(Block) + kAlignment + kBytes>;
+};
+
 Storage Storage::allocate(size_t nbytes) {
   if (nbytes >= detail::kPooledBytes) {
     auto block = std::make_unique<Block>();
@@ -35,8 +42,8 @@ Storage Storage::allocate(size_t nbytes) {
   }
   // malloc plus alignment by hand: unlike aligned_alloc, malloc serves small sizes from a
   // per-thread cache, which makes a result of a few floats three times cheaper.
-  constexpr size_t kOverhead = sizeof(Block) + kAlignment;
-  void* allocation = std::malloc(nbytes + kOverhead);
+  void* allocation = nbytes <= Small::kBytes ? Small::Blocks::take()
+                                             : std::malloc(sizeof(Block) + kAlignment + nbytes);
   if (!allocation) throw_no_memory(nbytes);
   const auto first = reinterpret_cast<uintptr_t>(allocation) + sizeof(Block);
   const auto data = (first + kAlignment - 1) / kAlignment * kAlignment;
@@ -77,9 +84,9 @@ void Storage::destroy(Block* block) {
   }
   if (block->allocation) {
     void* allocation = block->allocation;
+    const bool is_small = block->nbytes <= Small::kBytes;
     block->~Block();
-    std::free(allocation);
-    return;
+    return is_small ? Small::Blocks::give(allocation) : std::free(allocation);
   }
   if (block->release) block->release(block->context);
   delete block->buffer;

@@ -2,11 +2,13 @@
 
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include <fmt/format.h>
 
 #include <farcall/core/config.h>
 #include <farcall/core/element_text.h>
+#include <farcall/core/free_blocks.h>
 #include <farcall/trace/origin.h>
 #include <farcall/trace/placement.h>
 #include <farcall/trace/print.h>
@@ -44,6 +46,20 @@ void append_elements(std::string& out, ShapeDtype type, const std::byte*& data, 
 }  // namespace
 
 ArrayNode::~ArrayNode() = default;
+
+using ConcreteNodes = detail::FreeBlocks<sizeof(ConcreteNode)>;
+
+void* ConcreteNode::operator new(size_t size) {
+  if (size != sizeof(ConcreteNode)) return ::operator new(size);
+  void* node = ConcreteNodes::take();
+  if (!node) throw std::bad_alloc();
+  return node;
+}
+
+void ConcreteNode::operator delete(void* node, size_t size) noexcept {
+  if (size != sizeof(ConcreteNode)) return ::operator delete(node, size);
+  ConcreteNodes::give(node);
+}
 
 void deleted_array(const Array& array) {
   throw Error(

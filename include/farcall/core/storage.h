@@ -9,6 +9,7 @@
 
 #include <farcall/core/device_buffer.h>
 #include <farcall/core/export.h>
+#include <farcall/core/references.h>
 
 namespace farcall {
 
@@ -80,13 +81,14 @@ class FARCALL_API Storage {
     void (*release)(void*) = nullptr;
     void* context = nullptr;
   };
+  struct Small;
 
   explicit Storage(Block* block) : block_(block) {}
   void retain() const {
     if (block_) block_->count.fetch_add(1, std::memory_order_relaxed);
   }
   void release() {
-    if (block_ && block_->count.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(block_);
+    if (block_ && detail::drop_reference(block_->count)) destroy(block_);
   }
   static void destroy(Block* block);
 

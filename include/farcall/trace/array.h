@@ -47,7 +47,7 @@ class FARCALL_API ArrayNode {
 
   void retain() const { count_.fetch_add(1, std::memory_order_relaxed); }
   void release() const {
-    if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (detail::drop_reference(count_)) delete this;
   }
 
  private:
@@ -64,6 +64,10 @@ class FARCALL_API ConcreteNode : public ArrayNode {
  public:
   ConcreteNode(ShapeDtype type, Storage storage)
       : ArrayNode(type, &memory_), memory_(std::move(storage)) {}
+
+  // `size` differs for derived classes.
+  static void* operator new(size_t size);
+  static void operator delete(void* node, size_t size) noexcept;
 
   // Releases the memory, which was donated to a program that overwrote it. From now on every use of
   // the array's values raises. Not thread-safe: no other thread may use the array meanwhile.

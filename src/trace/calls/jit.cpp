@@ -8,7 +8,7 @@
 
 #include <farcall/core/config.h>
 #include <farcall/core/error.h>
-#include <farcall/core/result_storages.h>
+#include <farcall/core/storage_array.h>
 #include <farcall/program/donation.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/call.h>
@@ -208,7 +208,7 @@ std::vector<Array> execute_to(const ToArray& to_array, const Executable& executa
                               std::span<const Storage* const> memory,
                               const ExecutionOptions& options) {
   const auto types = executable.output_types();
-  ResultStorages outputs(types.size());
+  StorageArray outputs(types.size());
   executor.load(std::memory_order_relaxed)(executable, memory, outputs.span(), options);
   std::vector<Array> results;
   results.reserve(types.size());

@@ -1,4 +1,5 @@
-// ResultStorages: empty Storages that receive the results of a run. Few of them need no allocation.
+// StorageArray: the Storages of the inputs or results of a run, empty at first. Few of them need no
+// allocation.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +10,22 @@
 
 namespace farcall {
 
-class ResultStorages {
+class StorageArray {
  public:
-  explicit ResultStorages(size_t count)
+  explicit StorageArray(size_t count)
       : count_(count), data_(count > kInline ? new Storage[count] : few_) {
     // A fixed number of pointers is cleared faster than `count`.
     std::uninitialized_default_construct_n(few_, kInline);
   }
-  ~ResultStorages() {
+  ~StorageArray() {
     if (count_ > kInline) {
       delete[] data_;
     } else {
       std::destroy_n(few_, count_);
     }
   }
-  ResultStorages(const ResultStorages&) = delete;
-  ResultStorages& operator=(const ResultStorages&) = delete;
+  StorageArray(const StorageArray&) = delete;
+  StorageArray& operator=(const StorageArray&) = delete;
 
   std::span<Storage> span() { return {data_, count_}; }
   Storage& operator[](size_t i) { return data_[i]; }

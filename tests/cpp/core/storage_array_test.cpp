@@ -3,18 +3,18 @@
 
 #include <gtest/gtest.h>
 
-#include <farcall/core/result_storages.h>
+#include <farcall/core/storage_array.h>
 
 namespace farcall {
 namespace {
 
 void count_one(void* context) { ++*static_cast<int*>(context); }
 
-TEST(ResultStorages, AreEmptyAndReleaseWhatTheyHold) {
+TEST(StorageArray, AreEmptyAndReleaseWhatTheyHold) {
   for (const size_t count : {0, 1, 8, 9, 100}) {
     int byte = 0, num_released = 0;
     {
-      ResultStorages results(count);
+      StorageArray results(count);
       ASSERT_EQ(results.span().size(), count);
       EXPECT_TRUE(std::ranges::none_of(results.span(), &Storage::operator bool));
       for (size_t i = 0; i < count; ++i) {
