@@ -498,12 +498,15 @@ TEST(Clusters, OfNarrowFloatsWithReductions) {
   }
 }
 
-// Results that are written with stores that bypass the caches.
+// Operands and results that are requested from memory ahead of their use.
 TEST(Clusters, OfLargeResults) {
   expect_same_bits(
       "{ lambda ; a:f32[2100003] b:f32[2100003]. let c:f32[2100003] = mul a b d:f32[2100003] = add "
       "c a e:bool[2100003] = lt c d f:f64[2100003] = convert_element_type[new_dtype=f64 "
       "weak_type=False] d in (d, e, f, c) }");
+  expect_same_bits(
+      "{ lambda ; a:f32[2100003]. let b:f32[2100003] = rev[dimensions=(0,)] a c:f32[2100003] = add "
+      "b 0.5:f32[] in (c,) }");
 }
 
 TEST(Elementwise, OfALargeResultAloneAndInPlace) {

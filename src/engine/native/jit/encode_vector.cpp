@@ -147,6 +147,12 @@ bool Assembler::emit_vector(const Inst& inst) {
     case Op::kMove:
       finish(inst, in_vector(inst.args[0], inst.type, 0));
       return true;
+    case Op::kTilePrefetch:
+      prefetcht0(ptr[tile_address(inst)]);
+      return true;
+    case Op::kTilePrefetchToWrite:
+      prefetchw(ptr[tile_address(inst)]);
+      return true;
     case Op::kFloatAdd:
       return binary({&G::vaddss, &G::vaddsd, &G::vaddps, &G::vaddpd});
     case Op::kFloatSub:

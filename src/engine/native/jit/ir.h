@@ -157,6 +157,10 @@ enum class Op : uint8_t {
   // kTileStore stores arg 3.
   kTileLoad,
   kTileStore,
+  // Request the memory at arg 0, plus arg 1 elements, plus `imm` bytes, to be read or written soon.
+  // No address is invalid.
+  kTilePrefetch,
+  kTilePrefetchToWrite,
   kTileMask,   // the mask of the first lanes, as many as arg 0
   kPointer,    // the caller's pointer with index `imm`
   kWorkspace,  // the address of the frame's workspace

@@ -70,6 +70,7 @@ class TileLowering {
   Arg converted(Arg value, DType from, DType to);
   Arg rounded(Arg value, DType to);
   Arg access(Op op, uint32_t number, Arg index, Arg mask, int copy, Arg value);
+  void prefetch(Inst access);
 
   const TileRun& run_;
   const int copies_;
@@ -127,9 +128,20 @@ Arg TileLowering::access(Op op, uint32_t number, Arg index, Arg mask_arg, int co
             .source = type_of(dtype),
             .args = {pointers_[number], index, mask_arg, value}};
   inst.imm = int64_t{copy} * lanes_ * inst.element_bytes();
+  if (run_.values[number].is_streamed && mask_arg.kind == Arg::Kind::kNone) prefetch(inst);
   if (op == Op::kTileLoad) return b_.add(inst);
   b_.effect(inst);
   return value;
+}
+
+// One request for each cache line. Stores gain most: a processor waits for the lines that it writes
+// to one after the other, but requests many at a time.
+void TileLowering::prefetch(Inst access) {
+  constexpr int64_t kLine = 64, kDistance = 4096;
+  if (access.imm % kLine != 0) return;
+  access.imm += kDistance;
+  access.op = access.op == Op::kTileLoad ? Op::kTilePrefetch : Op::kTilePrefetchToWrite;
+  b_.effect(access);
 }
 
 Arg TileLowering::load(uint32_t number, Arg index, Arg mask_arg, int copy) {

@@ -24,6 +24,8 @@ struct TileValue {
   uint64_t bits = 0;  // of a constant of `dtype`
   // The pointer to load the value from, or to store a value that the run makes.
   std::optional<uint32_t> pointer{};
+  // Whether the next tile is next to this one in memory and is not in the cache.
+  bool is_streamed = false;
 };
 
 struct TileOperation {

@@ -146,15 +146,16 @@ class CodedRuns {
     run.code.operations.push_back(std::move(operation));
   }
 
-  // A single step gains nothing, unless it saves a repetition.
+  // A single step gains nothing, unless it saves a repetition, or its result is requested ahead.
   void close(std::vector<size_t>& open) {
+    if (open.empty()) return;
     CodedRun made;
     size_t saved = 0;
     for (const size_t index : open) {
       add(made, index);
       for (const size_t input : steps_.drafts[index].inputs) saved += element_of_.contains(input);
     }
-    const bool is_worth = open.size() + saved >= 2;
+    const bool is_worth = open.size() + saved >= 2 || steps_.are_streamed;
     open.clear();
     if (!is_worth) return;
     find_pointers(steps_, made);
@@ -205,6 +206,8 @@ void find_pointers(const ClusterSteps& steps, CodedRun& run) {
                               std::ranges::find(run.steps, each.last_read) != run.steps.end());
     const bool is_in_memory = value.source != Source::kConstant && !is_internal;
     value.pointer = is_in_memory ? std::optional(next++) : std::nullopt;
+    value.is_streamed = steps.are_streamed && each.home == TileRegister::Home::kBase &&
+                        each.extent == Extent::kFull;
   }
 }
 

@@ -20,6 +20,8 @@ constexpr int64_t kTileBytes = int64_t{24} << 10;
 constexpr int64_t kMinTile = 128, kMaxTile = 2048;
 // A tile of machine code is a single row if that has this many elements.
 constexpr int64_t kLongRow = 256;
+// The bytes of operands and results from which memory is requested ahead.
+constexpr int64_t kStreamedBytes = int64_t{1} << 20;
 // The size of tiles of machine code without values in the thread's memory.
 constexpr int64_t kTileOfCode = 8192;
 
@@ -50,6 +52,7 @@ class TilePlanner {
       plan_->num_tiles = plan_->rows;
     }
     choose_phases();
+    steps_.are_streamed = !plan_->column_reduction && streamed_bytes() >= kStreamedBytes;
     runs_ = find_coded_runs(steps_, plan_->tile_rows == 1);
     if (runs_.empty()) return nullptr;
     for (size_t i = 0; i < runs_.size(); ++i) {
@@ -71,6 +74,14 @@ class TilePlanner {
     emit();
     find_in_place();
     return make_reductions() ? std::move(plan_) : nullptr;
+  }
+
+  int64_t streamed_bytes() const {
+    int64_t width = 0;
+    for (const ClusterPlan::Base& base : plan_->bases) {
+      if (base.extent == Extent::kFull) width += base.width;
+    }
+    return width * domain_.size;
   }
 
   // Whether values of whole tiles are kept outside of registers.

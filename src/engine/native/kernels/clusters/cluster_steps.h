@@ -108,6 +108,8 @@ struct ClusterSteps {
   std::vector<Reduction> reductions;  // of rows
   // What the steps refer to: bases, conversions, views, iotas, and the reduction of columns.
   ClusterPlan plan;
+  // Whether operands and results are large and consecutive tiles are next to each other in memory.
+  bool are_streamed = false;
 };
 
 ClusterSteps steps_of_cluster(const Program& body);
