@@ -18,6 +18,8 @@ namespace {
 // The values of a tile fit in 24 KiB, of the 32 KiB or more of a core's first-level cache.
 constexpr int64_t kTileBytes = int64_t{24} << 10;
 constexpr int64_t kMinTile = 128, kMaxTile = 2048;
+// The most elements of a tile whose rows are only reduced.
+constexpr int64_t kMaxReducedTile = 32768;
 // A tile of machine code is a single row if that has this many elements.
 constexpr int64_t kLongRow = 256;
 // The bytes of operands and results from which memory is requested ahead.
@@ -150,9 +152,17 @@ class TilePlanner {
     return std::max<int64_t>(1, always + most);
   }
 
+  // Whether a step makes a value for each element, and not only for each row.
+  bool makes_elements() const {
+    return std::ranges::any_of(drafts_, [&](const Draft& draft) {
+      return registers_[draft.output].extent == Extent::kFull;
+    });
+  }
+
   void choose_tiles() {
     if (domain_.size == 1) return;
     int64_t tile = std::clamp(kTileBytes / bytes_per_element(), kMinTile, kMaxTile) / 64 * 64;
+    if (!plan_->column_reduction && !makes_elements()) tile = kMaxReducedTile;
     tile = std::min(tile, domain_.size);
     plan_->columns = domain_.columns == 0 ? domain_.size : domain_.columns;
     plan_->rows = domain_.size / plan_->columns;

@@ -77,8 +77,10 @@ struct alignas(16) Element {
 
 // The loops of one operation on one type. Accumulators start with the identity.
 struct Reducer {
-  // reduce_run combines all of x into one accumulator, reduce_row x[i] into accumulator i.
-  void (*reduce_run)(const void* x, int64_t size, void* accumulator, const Element& identity);
+  // reduce_runs combines each of `count` dense runs of x into one accumulator, reduce_row x[i] into
+  // accumulator i.
+  void (*reduce_runs)(const void* x, int64_t count, int64_t size, void* accumulators,
+                      const Element& identity);
   void (*reduce_row)(const void* x, int64_t size, void* accumulators, const Element& identity);
   // Same as reduce_row for four rows, which are combined first.
   void (*reduce_four_rows)(const void* const* rows, int64_t size, void* accumulators);
@@ -118,9 +120,13 @@ struct Loops {
     while (depth > 0) result = Op::combine(parts[--depth], result);
     return result;
   }
-  static void reduce_run(const void* x, int64_t size, void* accumulator, const Element& identity) {
-    A& result = *static_cast<A*>(accumulator);
-    result = Op::combine(result, reduce(static_cast<const T*>(x), size, identity.as<A>()));
+  static void reduce_runs(const void* x, int64_t count, int64_t size, void* accumulators,
+                          const Element& identity) {
+    const auto* from = static_cast<const T*>(x);
+    auto* to = static_cast<A*>(accumulators);
+    for (int64_t i = 0; i < count; ++i, from += size) {
+      to[i] = Op::combine(to[i], reduce(from, size, identity.as<A>()));
+    }
   }
   static void reduce_row(const void* x, int64_t size, void* accumulators, const Element&) {
     const auto* from = static_cast<const T*>(x);
@@ -162,7 +168,7 @@ Reducer reducer_of(DType compute) {
     if constexpr (requires { typename Op::template Accumulator<X>; }) {
       using L = Loops<Op, X>;
       if (kDTypeOf<T> != compute) return;
-      reducer = {best_loop_of<L::reduce_run, X>(),
+      reducer = {best_loop_of<L::reduce_runs, X>(),
                  best_loop_of<L::reduce_row, X>(),
                  best_loop_of<L::reduce_four_rows, X>(),
                  best_loop_of<L::merge, X>(),
@@ -223,16 +229,21 @@ int64_t offset_of(std::span<const Walk> walks, int64_t index) {
 
 // Reduces one run or one row of `size` elements into the accumulators.
 void reduce_piece(const ReducePlan& plan, const std::byte* x, int64_t size, void* accumulators) {
-  const auto loop = plan.is_inner_reduced ? plan.reducer.reduce_run : plan.reducer.reduce_row;
-  if (plan.load.is_copy()) return loop(x, size, accumulators, plan.identity);
+  const auto reduce = [&](const void* from, int64_t count, void* to) {
+    if (plan.is_inner_reduced) {
+      plan.reducer.reduce_runs(from, 1, count, to, plan.identity);
+    } else {
+      plan.reducer.reduce_row(from, count, to, plan.identity);
+    }
+  };
+  if (plan.load.is_copy()) return reduce(x, size, accumulators);
   alignas(64) std::byte block[kBlock * 4];  // converted elements have at most four bytes
   for (int64_t start = 0; start < size; start += kBlock) {
     const int64_t count = std::min(size - start, kBlock);
     plan.load.run(x + static_cast<size_t>(start) * plan.load.source_width, block, count);
     const size_t column = plan.is_inner_reduced ? 0 : static_cast<size_t>(start);
-    loop(block, count,
-         static_cast<std::byte*>(accumulators) + column * plan.reducer.accumulator_width,
-         plan.identity);
+    reduce(block, count,
+           static_cast<std::byte*>(accumulators) + column * plan.reducer.accumulator_width);
   }
 }
 
@@ -326,6 +337,14 @@ void reduce_part(const ReducePlan& plan, const Operand& operand, int64_t tile, i
   if (!plan.is_inner_reduced) {
     return reduce_range(plan, operand, range.offset, range.count, range.count, first, last,
                         accumulators.bytes, tiles);
+  }
+  if (has_one_run && plan.num_parts == 1 && plan.load.is_copy()) {
+    // The runs of a tile follow each other in memory.
+    const int64_t offset = range.first * plan.inner * static_cast<int64_t>(plan.load.source_width);
+    plan.reducer.reduce_runs(operand.memory + offset, range.count, plan.inner, accumulators.bytes,
+                             plan.identity);
+    static_cast<void>(tiles.go_on(range.count * plan.inner * kElementCost));
+    return;
   }
   const int64_t start = has_one_run ? at(plan.inner, part) : 0;
   const int64_t size = has_one_run ? at(plan.inner, part + 1) - start : plan.inner;

@@ -4,6 +4,7 @@
 #include "engine/native/kernels/reductions/sum_floats.h"
 #include "engine/native/kernels/vector/targets.h"
 
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
@@ -17,6 +18,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Partial sums side by side: the same number for every instruction set, so that all add in the same
 // order.
 constexpr int64_t kSums = 64;
+// Memory is requested this many elements ahead, one cache line at a time.
+constexpr int64_t kAhead = 1024, kLine = 16;
 
 double sum(const float* x, int64_t size, double zero) {
   const hn::ScalableTag<double> d;
@@ -27,6 +30,8 @@ double sum(const float* x, int64_t size, double zero) {
   for (auto& each : sums) each = hn::Set(d, zero);
   int64_t i = 0;
   for (; i + kSums <= size; i += kSums) {
+    // The next row often follows this one in memory.
+    for (int64_t at = 0; at < kSums; at += kLine) hwy::Prefetch(x + i + kAhead + at);
 #pragma GCC unroll 64
     for (int64_t v = 0; v < kVectors; ++v) {
       sums[v] = hn::Add(sums[v], hn::PromoteTo(d, hn::LoadU(narrow, x + i + v * kLanes)));
