@@ -191,7 +191,7 @@ struct Pass {
   int64_t kept = kAll;
   double scale = 1;
   int64_t rows = 1, columns = 1;
-  std::vector<Number> turns;  // factors of the columns: [rows][columns]
+  std::vector<double> turns_re, turns_im;  // factors of the columns: [rows][columns]
 
   // The length of a line of the dimension.
   int64_t length() const { return part == Part::kLines ? line->size() : rows * columns; }
@@ -235,18 +235,17 @@ void Pass::place(int64_t number, int64_t w, Places& source, Places& target) cons
 }
 
 void Pass::turn(int64_t first, const Lines& lines) const {
-  int64_t column[kMostTogether];
-  for (int64_t w = 0; w < lines.count; ++w) column[w] = (first + w) % columns;
-  for (int64_t j = 0; j < lines.size; ++j) {
-    const Number* const by = turns.data() + j * columns;
-    double *const re = lines.parts.re + j * lines.count, *const im =
-                                                             lines.parts.im + j * lines.count;
-    for (int64_t w = 0; w < lines.count; ++w) {
-      const Number turn = by[column[w]];
-      const double turned = re[w] * turn.real() - im[w] * turn.imag();
-      im[w] = re[w] * turn.imag() + im[w] * turn.real();
-      re[w] = turned;
-    }
+  for (int64_t w = 0; w < lines.count;) {
+    const int64_t column = (first + w) % columns;
+    const int64_t count = std::min(lines.count - w, columns - column);
+    turn_numbers({{lines.parts.re + w, lines.parts.im + w},
+                  lines.size,
+                  count,
+                  lines.count,
+                  turns_re.data() + column,
+                  turns_im.data() + column,
+                  columns});
+    w += count;
   }
 }
 
@@ -328,12 +327,15 @@ void add_passes(std::vector<Pass>& passes, Pass pass, int64_t size, DType betwee
   pass.line = std::make_shared<FourierLine>(rows);
   pass.to = Memory::kMatrix;
   pass.kept = kAll;
-  pass.turns.reserve(static_cast<size_t>(size));
+  pass.turns_re.reserve(static_cast<size_t>(size));
+  pass.turns_im.reserve(static_cast<size_t>(size));
   InterruptCounter counter;
   for (int64_t row = 0; row < rows; ++row) {
     counter.add(pass.columns);
     for (int64_t column = 0; column < pass.columns; ++column) {
-      pass.turns.push_back(root_of_unity(row * column, size));
+      const Number root = root_of_unity(row * column, size);
+      pass.turns_re.push_back(root.real());
+      pass.turns_im.push_back(root.imag());
     }
   }
   passes.push_back(std::move(pass));

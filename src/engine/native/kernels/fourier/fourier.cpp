@@ -18,12 +18,22 @@ namespace {
 
 using Number = std::complex<double>;
 
-constexpr int64_t kFactors[] = {4, 2, 3, 5, 7, 11, kLargestFourierFactor};
+constexpr int64_t kFactors[] = {8, 4, 2, 3, 5, 7, 11, kLargestFourierFactor};
+// Steps of radix 8 read from eight places, which in longer lines are in the same sets of the cache.
+constexpr int64_t kLongestOfEights = 512;
 
 // Calls visit for each factor of `size` in kFactors; returns the remaining cofactor.
 template <class Visit>
 int64_t take_factors(int64_t size, Visit visit) {
+  const bool has_eights = size <= kLongestOfEights;
+  // Two factors of 4 take less time than 8 and 2.
+  if (size % 16 == 0 && std::countr_zero(static_cast<uint64_t>(size)) % 3 == 1) {
+    visit(4);
+    visit(4);
+    size /= 16;
+  }
   for (const int64_t factor : kFactors) {
+    if (factor == 8 && !has_eights) continue;
     for (; size % factor == 0 && size > 1; size /= factor) visit(factor);
   }
   return size;

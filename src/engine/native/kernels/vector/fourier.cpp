@@ -2,6 +2,7 @@
 #define HWY_TARGET_INCLUDE "engine/native/kernels/vector/fourier.cpp"
 
 #include "engine/native/kernels/vector/fourier.h"
+#include "engine/native/kernels/vector/prefetch.h"
 #include "engine/native/kernels/vector/targets.h"
 
 #include <numbers>
@@ -41,20 +42,38 @@ struct Numbers {
   HWY_INLINE Numbers times_minus_i() const { return {im, hn::Neg(re)}; }
 };
 
+template <class D>
+HWY_INLINE Numbers<D> product(Numbers<D> a, Numbers<D> b) {
+  return {hn::Sub(hn::Mul(a.re, b.re), hn::Mul(a.im, b.im)),
+          hn::Add(hn::Mul(a.re, b.im), hn::Mul(a.im, b.re))};
+}
+
 struct Turn {
   double re, im;
 
   template <class D>
   HWY_INLINE Numbers<D> of(Numbers<D> a) const {
-    const auto r = hn::Set(D(), re), i = hn::Set(D(), im);
-    return {hn::Sub(hn::Mul(a.re, r), hn::Mul(a.im, i)),
-            hn::Add(hn::Mul(a.re, i), hn::Mul(a.im, r))};
+    return product(a, Numbers<D>{hn::Set(D(), re), hn::Set(D(), im)});
   }
 };
 
 HWY_INLINE Turn root(const FourierStep& step, int64_t at) {
   return {step.root_re[at], step.root_im[at]};
 }
+
+// The turns of the results of group p. In the last step there is one group, whose turns are all 1.
+template <int64_t kRadix, bool kIsLast>
+struct Turns {
+  Turn turns[kRadix];
+
+  HWY_INLINE Turns(const FourierStep& step, int64_t p) {
+    for (int64_t j = 1; j < kRadix; ++j) turns[j] = root(step, j * p * step.stride);
+  }
+  template <class D>
+  HWY_INLINE Numbers<D> of(int64_t j, Numbers<D> a) const {
+    return kIsLast || j == 0 ? a : turns[j].of(a);
+  }
+};
 
 // The memory of a group of numbers that are transformed together: the first operand and result, and
 // the distance from each to the next.
@@ -72,22 +91,23 @@ struct Group {
   }
 };
 
+template <bool kIsLast>
 struct Radix2 {
-  Turn turn;
-  Radix2(const FourierStep& step, int64_t p) : turn(root(step, p * step.stride)) {}
+  Turns<2, kIsLast> turns;
+  Radix2(const FourierStep& step, int64_t p) : turns(step, p) {}
 
   template <class D>
   HWY_INLINE void operator()(D d, const Group& group, int64_t at) const {
     const auto a = group.load(d, 0, at), b = group.load(d, 1, at);
     group.store(a.plus(b), 0, at);
-    group.store(turn.of(a.less(b)), 1, at);
+    group.store(turns.of(1, a.less(b)), 1, at);
   }
 };
 
+template <bool kIsLast>
 struct Radix3 {
-  Turn turns[2];
-  Radix3(const FourierStep& step, int64_t p)
-      : turns{root(step, p * step.stride), root(step, 2 * p * step.stride)} {}
+  Turns<3, kIsLast> turns;
+  Radix3(const FourierStep& step, int64_t p) : turns(step, p) {}
 
   template <class D>
   HWY_INLINE void operator()(D d, const Group& group, int64_t at) const {
@@ -96,27 +116,61 @@ struct Radix3 {
     const auto sum = b.plus(c), middle = a.less(sum.times(0.5));
     const auto side = b.less(c).times(kSine).times_minus_i();
     group.store(a.plus(sum), 0, at);
-    group.store(turns[0].of(middle.plus(side)), 1, at);
-    group.store(turns[1].of(middle.less(side)), 2, at);
+    group.store(turns.of(1, middle.plus(side)), 1, at);
+    group.store(turns.of(2, middle.less(side)), 2, at);
   }
 };
 
+// The transform of four numbers.
+template <class D>
+struct Four {
+  Numbers<D> y[4];
+
+  HWY_INLINE Four(Numbers<D> a, Numbers<D> b, Numbers<D> c, Numbers<D> e) {
+    const auto even = a.plus(c), even_difference = a.less(c);
+    const auto odd = b.plus(e), odd_difference = b.less(e).times_minus_i();
+    y[0] = even.plus(odd);
+    y[1] = even_difference.plus(odd_difference);
+    y[2] = even.less(odd);
+    y[3] = even_difference.less(odd_difference);
+  }
+};
+
+template <bool kIsLast>
 struct Radix4 {
-  Turn turns[3];
-  Radix4(const FourierStep& step, int64_t p)
-      : turns{root(step, p * step.stride), root(step, 2 * p * step.stride),
-              root(step, 3 * p * step.stride)} {}
+  Turns<4, kIsLast> turns;
+  Radix4(const FourierStep& step, int64_t p) : turns(step, p) {}
 
   template <class D>
   HWY_INLINE void operator()(D d, const Group& group, int64_t at) const {
-    const auto a = group.load(d, 0, at), b = group.load(d, 1, at);
-    const auto c = group.load(d, 2, at), e = group.load(d, 3, at);
-    const auto even = a.plus(c), even_difference = a.less(c);
-    const auto odd = b.plus(e), odd_difference = b.less(e).times_minus_i();
-    group.store(even.plus(odd), 0, at);
-    group.store(turns[0].of(even_difference.plus(odd_difference)), 1, at);
-    group.store(turns[1].of(even.less(odd)), 2, at);
-    group.store(turns[2].of(even_difference.less(odd_difference)), 3, at);
+    const auto of = [&](int64_t k) HWY_ATTR { return group.load(d, k, at); };
+    const Four<D> all(of(0), of(1), of(2), of(3));
+#pragma GCC unroll 4
+    for (int64_t j = 0; j < 4; ++j) group.store(turns.of(j, all.y[j]), j, at);
+  }
+};
+
+template <bool kIsLast>
+struct Radix8 {
+  Turns<8, kIsLast> turns;
+  Radix8(const FourierStep& step, int64_t p) : turns(step, p) {}
+
+  template <class D>
+  HWY_INLINE void operator()(D d, const Group& group, int64_t at) const {
+    constexpr double kSine = 1 / std::numbers::sqrt2;
+    const auto of = [&](int64_t k) HWY_ATTR { return group.load(d, k, at); };
+    const Four<D> even(of(0), of(2), of(4), of(6)), odd(of(1), of(3), of(5), of(7));
+    // The odd ones times the roots of order eight.
+    const auto first = odd.y[1], third = odd.y[3];
+    const Numbers<D> turned[4] = {
+        odd.y[0], Numbers<D>{hn::Add(first.re, first.im), hn::Sub(first.im, first.re)}.times(kSine),
+        odd.y[2].times_minus_i(),
+        Numbers<D>{hn::Sub(third.im, third.re), hn::Neg(hn::Add(third.re, third.im))}.times(kSine)};
+#pragma GCC unroll 4
+    for (int64_t j = 0; j < 4; ++j) {
+      group.store(turns.of(j, even.y[j].plus(turned[j])), j, at);
+      group.store(turns.of(j + 4, even.y[j].less(turned[j])), j + 4, at);
+    }
   }
 };
 
@@ -155,6 +209,11 @@ void run(const FourierStep& step) {
   }
 }
 
+template <template <bool> class Radix>
+void run(const FourierStep& step) {
+  step.count == 1 ? run<Radix<true>>(step) : run<Radix<false>>(step);
+}
+
 void fourier_step(const FourierStep& step) {
   switch (step.radix) {
     case 2:
@@ -163,8 +222,29 @@ void fourier_step(const FourierStep& step) {
       return run<Radix3>(step);
     case 4:
       return run<Radix4>(step);
+    case 8:
+      return run<Radix8>(step);
     default:
       return run<AnyRadix>(step);
+  }
+}
+
+void turn_rows(const FourierTurns& turns) {
+  const hn::ScalableTag<double> d;
+  const hn::CappedTag<double, 1> one;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<double>()));
+  for (int64_t j = 0; j < turns.count; ++j) {
+    const FourierParts x = {turns.x.re + j * turns.apart, turns.x.im + j * turns.apart};
+    const double *const re = turns.re + j * turns.turns_apart, *const im =
+                                                                   turns.im + j * turns.turns_apart;
+    const auto turn = [&](auto tag, int64_t at) HWY_ATTR {
+      using N = Numbers<decltype(tag)>;
+      const N by = {hn::LoadU(tag, re + at), hn::LoadU(tag, im + at)};
+      product(N::load(x, at), by).store(x, at);
+    };
+    int64_t at = 0;
+    for (; at + kLanes <= turns.lanes; at += kLanes) turn(d, at);
+    for (; at < turns.lanes; ++at) turn(one, at);
   }
 }
 
@@ -216,7 +296,7 @@ HWY_INLINE void put_numbers(D, Numbers<D> numbers, T* y) {
 // others ahead: those of a column are on different pages.
 template <bool is_written, class T, class Visit>
 HWY_INLINE void for_rows(FourierRows<T> rows, Visit visit) {
-  constexpr int64_t kAhead = 16;
+  constexpr int64_t kAhead = is_written ? 6 : 16;
   const hn::ScalableTag<double> d;
   const hn::CappedTag<double, 1> one;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<double>()));
@@ -224,8 +304,9 @@ HWY_INLINE void for_rows(FourierRows<T> rows, Visit visit) {
   for (int64_t j = 0; j < rows.count; ++j) {
     if (j + kAhead < rows.count) {
       const T* const ahead = rows.first + (j + kAhead) * rows.apart;
-      __builtin_prefetch(ahead, is_written);
-      __builtin_prefetch(ahead + rows.lanes - 1, is_written);
+      for (const T* each : {ahead, ahead + rows.lanes - 1}) {
+        is_written ? prefetch_to_write(each) : __builtin_prefetch(each, 0, 2);
+      }
     }
     int64_t w = 0;
     for (; w + kLanes <= rows.lanes; w += kLanes) visit(d, j, w);
@@ -268,9 +349,11 @@ HWY_AFTER_NAMESPACE();
 namespace farcall::native {
 namespace {
 HWY_EXPORT(fourier_step);
+HWY_EXPORT(turn_rows);
 }  // namespace
 
 void run_fourier_step(const FourierStep& step) { HWY_DYNAMIC_DISPATCH(fourier_step)(step); }
+void turn_numbers(const FourierTurns& turns) { HWY_DYNAMIC_DISPATCH(turn_rows)(turns); }
 
 #define FARCALL_FOURIER_MEMORY(name, T)                                           \
   namespace {                                                                     \

@@ -23,6 +23,16 @@ struct FourierStep {
 };
 void run_fourier_step(const FourierStep& step);
 
+// Multiplies `count` rows of `lanes` numbers, which begin `apart` numbers after each other, by
+// numbers whose rows begin `turns_apart` after each other.
+struct FourierTurns {
+  FourierParts x;
+  int64_t count, lanes, apart;
+  const double *re, *im;
+  int64_t turns_apart;
+};
+void turn_numbers(const FourierTurns& turns);
+
 // Numbers in memory: row j begins j * apart elements after the first one, and has one number of
 // each lane.
 template <class T>

@@ -1,0 +1,16 @@
+// Requests of memory ahead of its use.
+#pragma once
+
+namespace farcall::native {
+
+// Requests the cache line at any address, to be written soon. Compilers use the instruction for
+// this only if told that the processor has it; processors without it ignore it.
+inline void prefetch_to_write(const void* address) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+#else
+  __builtin_prefetch(address, 1);
+#endif
+}
+
+}  // namespace farcall::native
