@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tbb/task_arena.h>
+
 #include <farcall/primitives/convolution.h>
 #include <farcall/primitives/cumulative.h>
 #include <farcall/primitives/fft.h>
@@ -161,6 +163,31 @@ TEST(ConvolutionKernel, PlainSumsOfProducts) {
         }
       }
     }
+  }
+}
+
+// Chunks of positions are shared among threads.
+TEST(ConvolutionKernel, GivesTheSameBitsOnSeveralThreads) {
+  std::mt19937 random(8);
+  const ShapeDtype type(DType::kFloat32, Shape{3, 24, 40, 40});
+  const TestArray lhs = random_array(type, random);
+  for (const int64_t groups : {1, 2}) {
+    const TestArray rhs =
+        random_array(ShapeDtype(DType::kFloat32, Shape{24, 24 / groups, 3, 3}), random);
+    const auto params = make_params(ConvParams{.feature_group_count = groups,
+                                               .lhs_dilation = {1, 1},
+                                               .lhs_spec = {0, 1, 2, 3},
+                                               .out_spec = {0, 1, 2, 3},
+                                               .padding = {{1, 1}, {1, 1}},
+                                               .rhs_dilation = {1, 1},
+                                               .rhs_spec = {0, 1, 2, 3},
+                                               .window_strides = {1, 1}});
+    const auto run = [&](int num_threads) {
+      return tbb::task_arena(num_threads).execute([&] {
+        return run_kernel("conv_general_dilated", {lhs, rhs}, type, params).texts();
+      });
+    };
+    EXPECT_EQ(run(1), run(4));
   }
 }
 

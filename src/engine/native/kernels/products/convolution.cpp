@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
-#include <farcall/core/interrupt.h>
 #include <farcall/primitives/convolution.h>
 
+#include "engine/native/kernels/clusters/lane_tiles.h"
 #include "engine/native/kernels/elementwise/convert.h"
 #include "engine/native/kernels/movement/moves.h"
 #include "engine/native/kernels/movement/rows.h"
@@ -19,6 +19,7 @@
 #include "engine/native/kernels/reductions/sliding_window.h"
 #include "engine/native/kernels/scratch.h"
 #include "engine/native/kernels/width.h"
+#include "engine/native/parallel.h"
 
 namespace farcall::native {
 namespace {
@@ -26,7 +27,9 @@ namespace {
 using Types = std::span<const ShapeDtype>;
 using Indices = std::vector<int64_t>;
 
-constexpr int64_t kPatchElements = 1 << 19;
+// The most elements and multiplications of the positions computed at a time: they fit the
+// second-level cache, and their product is not worth a second thread.
+constexpr int64_t kPatchElements = int64_t{1} << 17, kChunkCost = 2 * kThreadCost - 1;
 
 // An operand to be rearranged and converted.
 struct Rearranged {
@@ -64,7 +67,9 @@ struct ConvPlan {
   int64_t chunk = 1;  // positions computed at a time
   int64_t width = 0;
   int64_t result_size = 0;
-  size_t patches = 0, products = 0, results = 0, converted = 0;  // offsets in scratch
+  size_t results = 0, converted = 0, chunks = 0;  // offsets in scratch
+  // The scratch memory of a thread: patches, and the products of one of several groups.
+  size_t products = 0, thread_bytes = 0;
 
   int64_t depth() const { return window * channels; }
 };
@@ -103,8 +108,7 @@ void gather_patch(const ConvPlan& plan, const T* lhs, int64_t position, T* row) 
 
 // The products of one group at `count` positions, dense and ordered by position, then feature.
 void multiply_chunk(const ConvPlan& plan, const std::byte* lhs, const std::byte* weights,
-                    int64_t first, int64_t count, std::byte* scratch, std::byte* products) {
-  std::byte* patches = scratch + plan.patches;
+                    int64_t first, int64_t count, std::byte* patches, std::byte* products) {
   visit_width(plan.width, [&]<class T>(T) {
     for (int64_t i = 0; i < count; ++i) {
       gather_patch(plan, reinterpret_cast<const T*>(lhs), first + i,
@@ -120,32 +124,35 @@ void multiply_chunk(const ConvPlan& plan, const std::byte* lhs, const std::byte*
                  plan.features});
 }
 
-// Computes the result, ordered by batch, position, feature.
+// Computes the result, ordered by batch, position, feature: a chunk of positions of one group at a
+// time.
 void convolve(const ConvPlan& plan, const std::byte* lhs, const std::byte* rhs, std::byte* scratch,
               std::byte* result) {
   const int64_t row = plan.groups * plan.features * plan.width;
   const int64_t part = plan.features * plan.width;
-  for (int64_t batch = 0; batch < plan.batch; ++batch) {
-    for (int64_t group = 0; group < plan.groups; ++group) {
-      const std::byte* image =
-          lhs + (batch * plan.lhs_batch_stride + group * plan.lhs_group_stride) * plan.width;
-      const std::byte* weights = rhs + group * plan.depth() * part;
-      for (int64_t first = 0; first < plan.positions; first += plan.chunk) {
-        poll_interrupt();
-        const int64_t count = std::min(plan.chunk, plan.positions - first);
-        std::byte* to = result + (batch * plan.positions + first) * row + group * part;
-        if (plan.groups == 1) {
-          multiply_chunk(plan, image, weights, first, count, scratch, to);
-          continue;
-        }
-        std::byte* products = scratch + plan.products;
-        multiply_chunk(plan, image, weights, first, count, scratch, products);
-        for (int64_t i = 0; i < count; ++i) {
-          std::memcpy(to + i * row, products + i * part, static_cast<size_t>(part));
-        }
+  const int64_t num_chunks = (plan.positions - 1) / plan.chunk + 1;
+  const auto compute = [&](int64_t number, std::byte* memory, Tiles& tiles) {
+    const int64_t first = number % num_chunks * plan.chunk;
+    const int64_t group = number / num_chunks % plan.groups;
+    const int64_t batch = number / num_chunks / plan.groups;
+    const int64_t count = std::min(plan.chunk, plan.positions - first);
+    const std::byte* image =
+        lhs + (batch * plan.lhs_batch_stride + group * plan.lhs_group_stride) * plan.width;
+    const std::byte* weights = rhs + group * plan.depth() * part;
+    std::byte* to = result + (batch * plan.positions + first) * row + group * part;
+    if (plan.groups == 1) {
+      multiply_chunk(plan, image, weights, first, count, memory, to);
+    } else {
+      std::byte* products = memory + plan.products;
+      multiply_chunk(plan, image, weights, first, count, memory, products);
+      for (int64_t i = 0; i < count; ++i) {
+        std::memcpy(to + i * row, products + i * part, static_cast<size_t>(part));
       }
     }
-  }
+    return tiles.go_on(count * plan.depth() * plan.features);
+  };
+  for_lanes(plan.batch * plan.groups * num_chunks, plan.chunk * plan.depth(), plan.thread_bytes,
+            scratch + plan.chunks, compute);
 }
 
 void run_conv(const KernelCall& call) {
@@ -268,12 +275,16 @@ Kernel make_conv(Types inputs, Types outputs, const Params* params) {
   plan_rhs(*plan, p, inputs[1], compute, scratch);
   plan_output(*plan, p, outputs[0], compute, scratch);
   const int64_t depth = std::max(plan->depth(), int64_t{1});
-  plan->chunk =
-      std::clamp(kPatchElements / depth, int64_t{1}, std::max(plan->positions, int64_t{1}));
-  plan->patches = scratch.take(plan->chunk * depth, byte_width(compute));
+  const int64_t features = std::max(plan->features, int64_t{1});
+  plan->chunk = std::clamp(std::min(kPatchElements / depth, kChunkCost / depth / features),
+                           int64_t{1}, std::max(plan->positions, int64_t{1}));
+  ScratchParts of_thread;
+  of_thread.take(plan->chunk * depth, byte_width(compute));
   if (plan->groups > 1) {
-    plan->products = scratch.take(plan->chunk * plan->features, byte_width(compute));
+    plan->products = of_thread.take(plan->chunk * plan->features, byte_width(compute));
   }
+  plan->thread_bytes = of_thread.bytes();
+  plan->chunks = scratch.take(static_cast<int64_t>(plan->thread_bytes), 1);
   plan->multiply = find_multiply(compute, std::max({plan->chunk, depth, plan->features}));
   if (!plan->multiply) return {};
   return {.run = run_conv, .data = std::move(plan), .scratch_bytes = scratch.bytes()};

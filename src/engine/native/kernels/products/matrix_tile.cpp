@@ -284,10 +284,10 @@ void pack(const T* from, int64_t stride, int64_t depth_stride, int64_t count, in
 // ---- tiles
 
 // Reading rows that are far apart costs cache and TLB misses. Packing costs a pass over the
-// operand, which pays if the operand is used often enough.
+// operand, which pays if the operand is used often enough: at least `least_uses` times.
 template <class T>
-bool is_worth_packing(int64_t uses, int64_t distance, int64_t size) {
-  return uses >= 48 && distance * static_cast<int64_t>(sizeof(T)) >= 1024 && size >= 8192;
+bool is_worth_packing(int64_t uses, int64_t least_uses, int64_t distance, int64_t size) {
+  return uses >= least_uses && distance * static_cast<int64_t>(sizeof(T)) >= 1024 && size >= 8192;
 }
 
 template <class T>
@@ -295,11 +295,14 @@ void multiply_any(const Product& tile, T* buffer, Tiles& tiles) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const Matrix &a = tile.a, &b = tile.b;
-  const bool packs_a = is_worth_packing<T>(tile.n, std::max(a.row_stride, a.column_stride),
-                                           tile.m * std::min(tile.k, kSumDepth));
-  const bool packs_b =
-      b.column_stride != 1 ||
-      is_worth_packing<T>(tile.m, b.row_stride, tile.n * std::min(tile.k, kSumDepth));
+  constexpr int64_t kLeastUses = 48;
+  // Dense lines of A must be transposed, which takes longer.
+  const int64_t uses_of_a = a.column_stride == 1 ? 2 * kLeastUses : kLeastUses;
+  const int64_t depth_of_sum = std::min(tile.k, kSumDepth);
+  const bool packs_a = is_worth_packing<T>(
+      tile.n, uses_of_a, std::max(a.row_stride, a.column_stride), tile.m * depth_of_sum);
+  const bool packs_b = b.column_stride != 1 ||
+                       is_worth_packing<T>(tile.m, kLeastUses, b.row_stride, tile.n * depth_of_sum);
   for (int64_t first = 0; first < tile.k; first += kSumDepth) {
     const int64_t depth = std::min(kSumDepth, tile.k - first);
     if (!tiles.go_on(tile.m * tile.n * depth)) return;
@@ -318,7 +321,9 @@ void multiply_any(const Product& tile, T* buffer, Tiles& tiles) {
     auto* const c = static_cast<T*>(tile.c);
     for (int64_t j = 0; j < tile.n;) {
       const int64_t left = tile.n - j;
-      const int64_t vectors = std::min(kVectors, (left + lanes - 1) / lanes);
+      // About the same number in each panel, since one vector does not keep the processor busy.
+      const int64_t all = (left + lanes - 1) / lanes, panels = (all + kVectors - 1) / kVectors;
+      const int64_t vectors = (all + panels - 1) / panels;
       const int64_t columns = std::min(vectors * lanes, left);
       Columns<T> in = {from + j * b.column_stride, b.row_stride};
       if (packs_b) {
