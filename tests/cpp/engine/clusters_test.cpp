@@ -498,6 +498,20 @@ TEST(Clusters, OfNarrowFloatsWithReductions) {
   }
 }
 
+// Every bfloat16 and every tie between two, and float32 bits spread over all others, NaNs included.
+TEST(Clusters, RoundToNarrowFloats) {
+  const std::string text =
+      "{ lambda ; a:u32[140000]. let b:u32[140000] = iota[dtype=u32 shape=(140000,) dimension=0] "
+      "c:u32[140000] = mul b M:u32[] d:f32[140000] = bitcast_convert_type[new_dtype=f32] c "
+      "e:T[140000] = convert_element_type[new_dtype=T weak_type=False] d f:T[140000] = neg e "
+      "g:u32[140000] = add a c in (f, g) }";
+  for (const std::string dtype : {"f16", "bf16"}) {
+    for (const std::string factor : {"32768", "2654435761"}) {
+      expect_same_bits(replaced(replaced(text, "T", dtype), "M", factor));
+    }
+  }
+}
+
 // Operands and results that are requested from memory ahead of their use.
 TEST(Clusters, OfLargeResults) {
   expect_same_bits(

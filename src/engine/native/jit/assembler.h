@@ -54,7 +54,7 @@ class Assembler : protected Xbyak::CodeGenerator {
   using Forms = FormsOf<Binary>;
 
   // ---- what differs between instruction sets
-  // Instructions with masks, accesses of tiles, kFloatRound, kFloatScale and kRoundToHalf.
+  // Instructions with masks, accesses of tiles, kFloatRound, kFloatScale and rounding to halves.
   virtual bool emit_masked(const Inst& inst) = 0;
   // Loads or stores the first `bytes` bytes of a register, a multiple of 4 that no plain move has.
   virtual void load_first(const Vector& target, const Xbyak::Address& address, int bytes) = 0;

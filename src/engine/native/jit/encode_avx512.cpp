@@ -80,6 +80,9 @@ class Avx512Assembler final : public Assembler {
       case Op::kRoundToHalf:
         round_to_half(inst);
         return true;
+      case Op::kRoundToUpperHalf:
+        round_to_upper_half(inst);
+        return true;
       case Op::kBitSelect:
         bit_select(inst);
         return true;
@@ -207,12 +210,39 @@ class Avx512Assembler final : public Assembler {
     return whole.isZMM() ? Vector(Xbyak::Ymm(whole.getIdx())) : Vector(whole.getIdx());
   }
 
+  // Gives a register for the result with the quiet NaN of the sign of x in each lane, and the mask
+  // of numbers in k2. Register 0 is unchanged. x is not read after this.
+  Vector nan_for_rounding(const Inst& inst, const Vector& x) {
+    const Vector made = vector_target(inst), sign = sized(1, inst.type);
+    const Vector result = made.getIdx() > 2 ? made : sized(2, inst.type);
+    constexpr uint8_t kIsNumber = 7;
+    vcmpps(k2, x, x, kIsNumber);
+    if (result.getIdx() != x.getIdx()) vmovaps(result, x);
+    load_constant(sign, 0x80000000, inst.type);
+    constexpr uint8_t kAndOr = 0xea;  // the truth table of (a, b, c): a & b | c
+    vpternlogd(result, sign, in_memory(0x7fc00000, inst.type), kAndOr);
+    return result;
+  }
+
   void round_to_half(const Inst& inst) {
-    const Vector x = in_vector(inst.args[0], inst.type, 1), made = vector_target(inst);
+    const Vector x = in_vector(inst.args[0], inst.type, 1);
     const Vector half = half_of(sized(0, inst.type));
     vcvtps2ph(half, x, 0);
-    vcvtph2ps(made, half);
-    finish(inst, made);
+    const Vector result = nan_for_rounding(inst, x);
+    vcvtph2ps(result | k2, half);
+    finish(inst, result);
+  }
+
+  // To nearest, ties to even: adds 0x7fff, and one more if the last kept bit is set.
+  void round_to_upper_half(const Inst& inst) {
+    const auto bits = [&](uint32_t value) { return in_memory(value, inst.type); };
+    const Vector x = in_vector(inst.args[0], inst.type, 1), sum = sized(0, inst.type);
+    vpaddd(sum, x, bits(0x7fff));
+    vptestmd(k1, x, bits(0x10000));
+    vpaddd(sum | k1, sum, bits(1));
+    const Vector result = nan_for_rounding(inst, x);
+    vpandd(result | k2, sum, bits(0xffff0000));
+    finish(inst, result);
   }
 
   void float_compare(const Inst& inst) {

@@ -144,10 +144,11 @@ enum class Op : uint8_t {
   kFloatOfInt,
   kFloatOfUnsigned,  // kFloatOfInt, kFloatOfUnsigned: args have type `source`
   kIntOfFloat,
-  kUnsignedOfFloat,  // both saturate, NaN gives 0; args have type `source`
-  kFloatOfFloat,     // converts the width; args have type `source`
-                     // With AVX-512 the three to floats convert all lanes.
-  kRoundToHalf,      // lanes of float32 to the nearest float16
+  kUnsignedOfFloat,   // both saturate, NaN gives 0; args have type `source`
+  kFloatOfFloat,      // converts the width; args have type `source`
+                      // With AVX-512 the three to floats convert all lanes.
+  kRoundToHalf,       // lanes of float32 to the nearest float16
+  kRoundToUpperHalf,  // and to bfloat16; NaN becomes in both the quiet NaN of its sign
   // ---- memory; arg 0 is the address
   kLoad,
   kLoadRepeated,  // repeats one element in all lanes

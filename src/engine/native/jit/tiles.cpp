@@ -196,20 +196,10 @@ Arg TileLowering::converted(Arg value, DType from, DType to) {
   return is_half(to) ? rounded(made, to) : made;
 }
 
-// To nearest, ties to even; NaN becomes a quiet NaN of the same sign.
 Arg TileLowering::rounded(Arg value, DType to) {
   if (!processor().has_masks || !is_half(to)) throw Refusal{"rounding to few bits"};
-  const RegType type = type_of(DType::kFloat32);
-  if (to == DType::kFloat16) return b_.add(Op::kRoundToHalf, type, {value});
-  const auto constant = [](uint32_t bits) { return Arg::constant(bits); };
-  const Arg odd =
-      b_.add(Op::kBitAnd, type, {b_.add(Op::kLaneShiftRight, type, {value}, 16), constant(1)});
-  const Arg sum =
-      b_.add(Op::kLaneAdd, type, {b_.add(Op::kLaneAdd, type, {value, constant(0x7fff)}), odd});
-  const Arg made = b_.add(Op::kBitAnd, type, {sum, constant(0xffff0000)});
-  const Arg sign = b_.add(Op::kBitAnd, type, {value, constant(0x80000000)});
-  const Arg nan = b_.add(Op::kBitOr, type, {sign, constant(0x7fc00000)});
-  return b_.blend(type, b_.float_compare(Cond::kUnordered, type, value, value), made, nan);
+  const Op op = to == DType::kFloat16 ? Op::kRoundToHalf : Op::kRoundToUpperHalf;
+  return b_.add(op, type_of(DType::kFloat32), {value});
 }
 
 // ---- the whole
