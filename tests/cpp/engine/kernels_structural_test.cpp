@@ -275,6 +275,25 @@ TEST(StridedCopy, OfManyElements) {
   }
 }
 
+// Runs so long that memory is requested ahead, whose parts are not whole cache lines.
+TEST(StridedCopy, OfLongRuns) {
+  std::mt19937 random(44);
+  for (const size_t width : {1, 2, 4, 8, 16}) {
+    const int64_t size = (int64_t{1} << 20) + 77;
+    const Shape shape = {size};
+    const size_t nbytes = static_cast<size_t>(size) * width;
+    std::vector<uint8_t> source(nbytes), target(nbytes), expected(nbytes);
+    for (auto& byte : source) byte = static_cast<uint8_t>(random());
+    strided_copy(width, shape, source.data(), Indices{1}, target.data(), Indices{1});
+    EXPECT_EQ(target, source) << width;
+    for (size_t i = 0; i < nbytes; i += width) {
+      std::memcpy(&expected[nbytes - width - i], &source[i], width);
+    }
+    strided_copy(width, shape, &source[nbytes - width], Indices{-1}, target.data(), Indices{1});
+    EXPECT_EQ(target, expected) << width;
+  }
+}
+
 TEST(StridedCopy, NothingAndOne) {
   uint32_t source = 5, target = 0;
   StridedCopy().run(nullptr, nullptr);

@@ -9,6 +9,7 @@
 
 #include <farcall/core/error.h>
 
+#include "engine/native/kernels/vector/prefetch.h"
 #include "engine/native/kernels/width.h"
 #include "engine/native/parallel.h"
 
@@ -48,6 +49,28 @@ template <class T>
 void reverse(const std::byte* source, std::byte* target, int64_t size) {
   constexpr auto kWidth = static_cast<int64_t>(sizeof(T));
   for (int64_t i = 0; i < size; ++i) store(target + i * kWidth, load<T>(source - i * kWidth));
+}
+
+// ---- large runs
+
+constexpr int64_t kLine = 64, kAhead = 4096;
+// The bytes of a copy, and of a run, from which memory is requested ahead. What is requested after
+// the end of a run may be of no use.
+constexpr int64_t kStreamedBytes = int64_t{1} << 20, kStreamedRun = 16 * kAhead;
+
+// Calls copy(first, count) for parts of one cache line; `source_step` is the distance in bytes from
+// one element to the next. Stores gain most: a processor waits for the lines that it writes to one
+// after the other, but requests many at a time.
+template <class Copy>
+void in_lines(const std::byte* source, std::byte* target, int64_t width, int64_t source_step,
+              int64_t count, Copy copy) {
+  const int64_t per_line = kLine / width;
+  const int64_t ahead = source_step > 0 ? kAhead : -kAhead;
+  for (int64_t first = 0; first < count; first += per_line) {
+    prefetch_to_write(target + first * width + kAhead);
+    __builtin_prefetch(source + first * source_step + ahead);
+    copy(first, std::min(per_line, count - first));
+  }
 }
 
 // ---- transposed
@@ -149,6 +172,9 @@ StridedCopy::StridedCopy(size_t width, std::span<const int64_t> shape,
   widen_elements();
   choose_inner();
   for (int i = 0; i < num_outer_; ++i) num_inner_ *= outer_[i].size;
+  const bool is_run = inner_ == Inner::kBytes || inner_ == Inner::kReversed;
+  is_streamed_ = is_run && column_.size * width_ >= kStreamedRun &&
+                 column_.size * width_ * num_inner_ >= kStreamedBytes;
 }
 
 void StridedCopy::add_dimensions(std::span<const int64_t> shape,
@@ -221,6 +247,22 @@ void StridedCopy::choose_inner() {
   }
 }
 
+void StridedCopy::run_streamed(const std::byte* source, std::byte* target, int64_t count) const {
+  visit_width(width_, [&]<class T>(T) {
+    constexpr auto kWidth = static_cast<int64_t>(sizeof(T));
+    in_lines(source, target, kWidth, column_.source, count, [&](int64_t first, int64_t part) {
+      const std::byte* const from = source + first * column_.source;
+      std::byte* const to = target + first * kWidth;
+      if (inner_ == Inner::kReversed) {
+        part == kLine / kWidth ? reverse<T>(from, to, kLine / kWidth) : reverse<T>(from, to, part);
+      } else {
+        part == kLine / kWidth ? std::memcpy(to, from, kLine)
+                               : std::memcpy(to, from, static_cast<size_t>(part * kWidth));
+      }
+    });
+  });
+}
+
 // Copies `count` elements of the inner dimension from `first` on; when transposed, `count` rows of
 // the target.
 void StridedCopy::run_inner(const std::byte* source, std::byte* target, int64_t first,
@@ -228,6 +270,7 @@ void StridedCopy::run_inner(const std::byte* source, std::byte* target, int64_t 
   const Dimension& cut = inner_ == Inner::kTransposed ? row_ : column_;
   source += first * cut.source;
   target += first * cut.target;
+  if (is_streamed_) return run_streamed(source, target, count);
   if (inner_ == Inner::kBytes) {
     return copy_bytes(source, target, static_cast<size_t>(count * width_));
   }

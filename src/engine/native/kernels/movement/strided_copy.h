@@ -49,6 +49,7 @@ class StridedCopy {
   void widen_elements();
   void choose_inner();
   void run_inner(const std::byte* source, std::byte* target, int64_t first, int64_t count) const;
+  void run_streamed(const std::byte* source, std::byte* target, int64_t count) const;
   void run_some(const std::byte* source, std::byte* target, int64_t first, int64_t last,
                 int64_t start, int64_t count) const;
 
@@ -58,6 +59,7 @@ class StridedCopy {
   Dimension row_, column_;  // the inner dimensions; row_ only when transposed
   int64_t width_ = 1;
   Inner inner_ = Inner::kNothing;
+  bool is_streamed_ = false;  // dense runs request memory ahead
 };
 
 // memcpy, without a call for short copies.
