@@ -114,9 +114,8 @@ nb::object custom_linear_solve(nb::handle matvec, nb::handle b, nb::handle solve
 
 // ---- custom_root ----
 
-// One call of custom_root. Programs keep it.
+// One call of custom_root.
 struct RootCall {
-  nb::object solve, tangent_solve;
   SolverCall call;
   TreeDef tree;                            // of the initial guess, of x, and of what f returns
   TreeDef result = {};                     // of what `solve` returned
@@ -134,41 +133,15 @@ struct RootCall {
   }
 };
 
-std::vector<Array> find_root(const std::shared_ptr<RootCall>& root, const FlatFunction& f,
-                             Arrays guess) {
-  const nb::gil_scoped_acquire lock;
-  const auto apply = [root, f](nb::object x) {
-    return unflatten_arrays(
-        root->tree, f(flatten_like(x, root->call.argument("f"), root->tree, root->call.whose)));
-  };
-  std::vector<Array> found =
-      root->call.run(root->solve, nb::cpp_function(apply, nb::name("f")),
-                     unflatten_arrays(root->tree, guess), root->tree, root->result);
-  root->x = types_of(std::span(found).first(guess.size()));
-  return found;
-}
-
-std::vector<Array> solve_for_tangents(const std::shared_ptr<RootCall>& root, const FlatFunction& g,
-                                      Arrays y) {
-  const nb::gil_scoped_acquire lock;
-  const auto apply = [root, g](nb::object dx) {
-    return unflatten_tangents(root->tree, g(root->tangents(dx, root->call.argument("g"))), root->y);
-  };
-  nb::object found = call_with_trees(root->call.function, root->tangent_solve,
-                                     nb::make_tuple(nb::cpp_function(apply, nb::name("g")),
-                                                    unflatten_tangents(root->tree, y, root->y)));
-  return root->tangents(found, "custom_root: what tangent_solve returns");
-}
-
-nb::object custom_root(nb::handle f, nb::handle initial_guess, nb::object solve,
-                       nb::object tangent_solve, bool has_aux) {
+nb::object custom_root(nb::handle f, nb::handle initial_guess, nb::handle solve,
+                       nb::handle tangent_solve, bool has_aux) {
   check_callable(f, "custom_root: f");
   check_callable(solve, "custom_root: solve");
   check_callable(tangent_solve, "custom_root: tangent_solve");
   const FlatTree guess = flatten_arrays(initial_guess, "custom_root: initial_guess");
+  // The solvers may keep the functions that they receive.
   const auto root =
-      share(RootCall{std::move(solve), std::move(tangent_solve),
-                     SolverCall{"custom_root", "solve", "initial_guess", has_aux}, guess.tree});
+      share(RootCall{SolverCall{"custom_root", "solve", "initial_guess", has_aux}, guess.tree});
   const FlatFunction flat_f = [&](Arrays x) {
     std::vector<Array> y = flatten_like(
         call_with_trees("custom_root", f, nb::make_tuple(unflatten_arrays(guess.tree, x))),
@@ -176,12 +149,28 @@ nb::object custom_root(nb::handle f, nb::handle initial_guess, nb::object solve,
     root->y = types_of(y);
     return y;
   };
-  const auto results = lax::custom_root(
-      flat_f, guess.arrays,
-      [root](const FlatFunction& function, Arrays start) {
-        return find_root(root, function, start);
-      },
-      [root](const FlatFunction& g, Arrays y) { return solve_for_tangents(root, g, y); });
+  const auto flat_solve = [&](const FlatFunction& function, Arrays start) {
+    const auto apply = [root, function](nb::object x) {
+      return unflatten_arrays(root->tree, function(flatten_like(x, root->call.argument("f"),
+                                                                root->tree, root->call.whose)));
+    };
+    std::vector<Array> found =
+        root->call.run(solve, nb::cpp_function(apply, nb::name("f")),
+                       unflatten_arrays(root->tree, start), root->tree, root->result);
+    root->x = types_of(std::span(found).first(start.size()));
+    return found;
+  };
+  const auto flat_tangent_solve = [&](const FlatFunction& g, Arrays y) {
+    const auto apply = [root, g](nb::object dx) {
+      return unflatten_tangents(root->tree, g(root->tangents(dx, root->call.argument("g"))),
+                                root->y);
+    };
+    nb::object found = call_with_trees("custom_root", tangent_solve,
+                                       nb::make_tuple(nb::cpp_function(apply, nb::name("g")),
+                                                      unflatten_tangents(root->tree, y, root->y)));
+    return root->tangents(found, "custom_root: what tangent_solve returns");
+  };
+  const auto results = lax::custom_root(flat_f, guess.arrays, flat_solve, flat_tangent_solve);
   return unflatten_arrays(root->result, results);
 }
 

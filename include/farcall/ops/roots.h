@@ -24,11 +24,14 @@ using RootSolver =
 // Returns what `solve` returns. The root has derivatives with respect to the traced arrays that `f`
 // closes over; the initial guess and the auxiliary results have none. `solve` is not
 // differentiated. tangent_solve(g, y) returns x with g(x) = y for a linear g. It must be linear in
-// y; for reverse mode, it must be possible to transpose it. `f` is called once, to record it.
-// Raises INVALID_ARGUMENT unless `f` and the solvers return as many arrays as they take.
+// y; for reverse mode, it must be possible to transpose it. The solvers may close over traced
+// arrays too, as constants of the derivative. The three functions are called once, to record them.
+// Raises INVALID_ARGUMENT unless they return as many arrays as they take, and TypeError unless the
+// root has the types of the initial guess.
 FARCALL_API std::vector<Array> custom_root(const FlatFunction& f,
-                                           std::span<const Array> initial_guess, RootSolver solve,
-                                           LinearSolver tangent_solve);
+                                           std::span<const Array> initial_guess,
+                                           const RootSolver& solve,
+                                           const LinearSolver& tangent_solve);
 
 // custom_root for an initial guess that is a tree. solve(f, initial_guess) receives f as a function
 // of a tree and returns x or a std::pair of x and auxiliary results. Raises TypeError for a
@@ -48,7 +51,6 @@ requires(farcall::detail::OverTrees<F>&& farcall::detail::takes<F, Guess>()) aut
                                      farcall::detail::tree_of(found));
     return farcall::detail::flat(found);
   };
-  // Programs keep the solvers.
   const auto result = std::make_shared<TreeDef>();
   const std::vector<Array> found = custom_root(
       flat_f, farcall::detail::flat(guess),

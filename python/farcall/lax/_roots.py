@@ -19,21 +19,22 @@ def custom_root(
 ) -> Any:
     """The root that ``solve`` finds, differentiable in the values that ``f`` closes over.
 
-    The derivative is that of the root as a function of these values. ``solve`` may be any function:
-    it is not differentiated.
+    The derivative is that of the root as a function of these values. The three functions are
+    traced. ``solve`` is not differentiated, so it may use any loop. What the solvers close over
+    counts as constant.
 
     Args:
       f: takes a pytree of arrays and returns one of the same structure, which is zero at the root.
       initial_guess: the start value for ``solve``.
       solve: ``solve(f, initial_guess)`` returns the root, or a pair of the root and auxiliary
-        results. It may use ``f``, and may close over concrete values only.
+        results. The root has the types of the initial guess.
       tangent_solve: ``tangent_solve(g, y)`` returns x with g(x) = y for a linear ``g``. It must be
         linear in ``y``, and reverse mode must be able to transpose it.
       has_aux: whether ``solve`` returns a pair.
 
     Raises:
-      TypeError: if a function is not callable, and if ``f`` does not return the structure of its
-        argument.
+      TypeError: if a function is not callable, if ``f`` does not return the structure of its
+        argument, and if the root has other types than the initial guess.
     """
     return _control_flow.custom_root(f, initial_guess, solve, tangent_solve, bool(has_aux))
 

@@ -307,13 +307,6 @@ void check_returned(const std::string& function, const Recording& recording,
   with_error_prefix(function, [&] { check_same_types(found, wanted, "what it returns", whose); });
 }
 
-// Applies a recorded program to its captured arrays and to other operands.
-FlatFunction as_function(const Recording& recording) {
-  return [recording](std::span<const Array> inputs) {
-    return evaluate(*recording.program, concat<Array>(recording.captured, inputs));
-  };
-}
-
 }  // namespace
 
 void detail::check_structure(std::string_view what, std::string_view whose, const TreeDef& wanted,

@@ -77,6 +77,12 @@ SharedPrograms share_captured(std::span<const Recording> recordings) {
   return shared;
 }
 
+FlatFunction as_function(const Recording& recording) {
+  return [recording](std::span<const Array> inputs) {
+    return evaluate(*recording.program, concat<Array>(recording.captured, inputs));
+  };
+}
+
 bool widen(AxisSets& carry, const Program& program) {
   if (!carry) return false;
   const std::vector<AxisSet> out = axes_of(program)->outputs;

@@ -55,6 +55,9 @@ struct SharedPrograms {
 };
 SharedPrograms share_captured(std::span<const Recording> recordings);
 
+// Applies a recorded program to its captured arrays and to other operands.
+FlatFunction as_function(const Recording& recording);
+
 // Derives a loop's body repeatedly until the flags of the carry are a fixed point. `carry` has one
 // flag (varies, is batched, is unknown) for each carried value; flags are only set, never cleared.
 // `derive(carry)` returns a struct whose member `flags` has the flags of the body's outputs, the

@@ -1,6 +1,7 @@
 #include <farcall/ops/roots.h>
 
 #include <farcall/ops/lax.h>
+#include <farcall/ops/loops.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/reduce.h>
 #include <farcall/trace/derivatives.h>
@@ -40,6 +41,28 @@ TEST(CustomRoot, HasTheDerivativesOfTheImplicitFunction) {
   EXPECT_THAT(
       values<double>(vmap(jit(grad(cube_root)))(Array::of<double>({1, 8}, {2}))),
       ElementsAre(::testing::DoubleNear(1.0 / 3, 1e-12), ::testing::DoubleNear(1.0 / 12, 1e-12)));
+}
+
+// The same; both solvers close over y too.
+Array cube_root_by_y(const Array& y) {
+  return lax::custom_root(
+      [y](const Array& x) { return x * x * x - y; }, Array::scalar<double>(1),
+      [y](const auto& f, const Array& guess) {
+        const auto step = [&](const Array&, const Array& x) {
+          return x - f(x) / (3 * numpy::power(y, Array::scalar<double>(2.0 / 3)));
+        };
+        return lax::fori_loop(Array::scalar<int32_t>(0), Array::scalar<int32_t>(80), step, guess);
+      },
+      [y](const auto& g, const Array& b) { return b * y / (g(Array::scalar<double>(1)) * y); });
+}
+
+TEST(CustomRoot, SolversMayCloseOverTracedArrays) {
+  const Array y = Array::scalar<double>(8);
+  const auto near = [](double wanted) { return ::testing::DoubleNear(wanted, 1e-9); };
+  EXPECT_THAT(values<double>(grad(cube_root_by_y)(y)), ElementsAre(near(1.0 / 12)));
+  EXPECT_THAT(values<double>(jit(grad(grad(cube_root_by_y)))(y)), ElementsAre(near(-1.0 / 144)));
+  EXPECT_THAT(values<double>(vmap(cube_root_by_y)(Array::of<double>({1, 8}, {2}))),
+              ElementsAre(near(1), near(2)));
 }
 
 using Pair = std::pair<Array, Array>;
