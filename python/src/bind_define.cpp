@@ -280,7 +280,7 @@ void define(const std::string& target, nb::dict parts) {
     definition.vmap_method = to_name(method, "define: vmap_method");
   }
   if (const nb::object rule = part("sharding_rule"); !rule.is_none()) {
-    definition.sharding = ShardingRule(to_name(rule, "define: sharding_rule"));
+    definition.sharding_rule = ShardingRule(to_name(rule, "define: sharding_rule"));
   }
   define_target(target, std::move(definition));
 }

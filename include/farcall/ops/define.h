@@ -75,7 +75,7 @@ struct TargetDefinition {
   // handler's scratch allocator serves from them; requests beyond that use the heap.
   WorkspaceRule workspace = {};
   // How dimensions may be divided among devices. Calls are checked against it.
-  std::optional<ShardingRule> sharding = {};
+  std::optional<ShardingRule> sharding_rule = {};
 };
 
 // Parses a shape rule with one pattern for each operand and result. Names stand for sizes, and

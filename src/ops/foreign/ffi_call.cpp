@@ -233,9 +233,9 @@ struct FfiCall::Shared {
 
   void check_sharding(std::span<const Array> operands) const {
     const TargetDefinitionPtr definition = find_definition(target_name);
-    if (!definition || !definition->sharding) return;
+    if (!definition || !definition->sharding_rule) return;
     with_error_prefix(call_text(target_name),
-                      [&] { definition->sharding->check(types_of(operands), result_types); });
+                      [&] { definition->sharding_rule->check(types_of(operands), result_types); });
   }
 
   ParamsPtr make_params(const Attributes& attributes, size_t num_operands) const {

@@ -95,8 +95,9 @@ NamedCall name_dimensions(const FfiCallParams& p, std::span<const ShapeDtype> op
   name_batches(p, operands, names);
   std::string rule = p.batched_operands.empty() ? "" : "the batch of its vmap";
   const auto also = [&](const std::string& more) { rule += (rule.empty() ? "" : " and ") + more; };
-  if (const auto definition = find_definition(p.target_name); definition && definition->sharding) {
-    const ShardingRule& given = *definition->sharding;
+  if (const auto definition = find_definition(p.target_name);
+      definition && definition->sharding_rule) {
+    const ShardingRule& given = *definition->sharding_rule;
     const auto inner = unnamed_types(operands, names.operands);
     const auto inner_results = unnamed_types(p.result_types, names.results);
     given.check(inner, inner_results);

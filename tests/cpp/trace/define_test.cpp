@@ -172,10 +172,10 @@ TEST(Define, ShardingRulesAreReadAndChecked) {
 
   Seen seen;
   const std::string name = add_target(seen);
-  define_target(name, {.sharding = ShardingRule("n -> n")});
-  EXPECT_EQ(find_definition(name)->sharding->text(), "n -> n");
+  define_target(name, {.sharding_rule = ShardingRule("n -> n")});
+  EXPECT_EQ(find_definition(name)->sharding_rule->text(), "n -> n");
   call(name);
-  define_target(name, {.sharding = ShardingRule("m n -> m n")});
+  define_target(name, {.sharding_rule = ShardingRule("m n -> m n")});
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { call(name); }),
             "ffi_call(\"" + name +
                 "\"): sharding rule \"m n -> m n\": operand 0 should have 2 dimensions, got "
