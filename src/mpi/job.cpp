@@ -456,7 +456,7 @@ void Job::transfer(std::string_view what, std::span<const TypedMessage> sends,
     labels->sent.resize(sends.size());
     labels->received.resize(receives.size());
   }
-  for (size_t i = 0; i < labels->sent.size(); ++i) labels->sent[i] = Label(sends[i].type);
+  for (size_t i = 0; i < labels->sent.size(); ++i) labels->sent[i] = sends[i].type;
   const auto with_labels = [](std::span<const TypedMessage> messages, std::vector<Label>& all) {
     std::vector<Message> parts;
     for (size_t i = 0; i < messages.size(); ++i) {
@@ -468,11 +468,11 @@ void Job::transfer(std::string_view what, std::span<const TypedMessage> sends,
   };
   const auto check_types = [&, received = &labels->received] {
     for (size_t i = 0; i < received->size(); ++i) {
-      const std::string_view type = (*received)[i].type;
-      if (type.empty() || type == Label(receives[i].type).type) continue;
+      const std::string_view type = (*received)[i].text, wanted = receives[i].type.text;
+      if (type.empty() || type == wanted) continue;
       throw Error(ErrorCode::kFailedPrecondition,
                   fmt::format("{}: process {} has sent {}, and process {} expects {}", what,
-                              receives[i].message.process, type, index_, receives[i].type));
+                              receives[i].message.process, type, index_, wanted));
     }
   };
   const std::vector<Message> outgoing = with_labels(sends, labels->sent);

@@ -42,10 +42,16 @@ class Job final : public Processes {
   // One collective operation: checks that all processes run the same one, unless that is off, then
   // runs what `start` begins on the communicator.
   void collective(std::string_view what, const std::function<int(MPI_Comm, MPI_Request*)>& start);
-  // A message whose type, such as "f32[3]", is compared on arrival.
+  // The type of a message, such as "f32[3]", at most 63 characters of it.
+  struct Label {
+    Label() = default;
+    explicit Label(std::string_view type) { type.copy(text, sizeof(text) - 1); }
+    char text[64] = {};
+  };
+  // A message whose type is compared on arrival.
   struct TypedMessage {
     Message message;
-    std::string type;
+    Label type;
   };
   // Messages of users. They have a communicator of their own, so their tags are separate. Raises
   // FAILED_PRECONDITION if a message has another type than the receiver wants, unless that check is
@@ -73,12 +79,7 @@ class Job final : public Processes {
     std::vector<int> sizes;             // expected bytes of the first requests, which are receives
     std::function<void()> check_types;  // raises if a label has arrived that is not wanted
   };
-  // Sent before a message of a user, with the same tag.
-  struct Label {
-    Label() = default;
-    explicit Label(std::string_view text) { text.copy(type, sizeof(type) - 1); }
-    char type[64] = {};
-  };
+  // Each is sent before its message, with the same tag.
   struct Labels {
     std::vector<Label> sent, received;
   };

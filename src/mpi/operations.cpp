@@ -103,10 +103,15 @@ std::string type_of(const Buffer& x) {
 
 // "mpi.reduce(f32[3], op=sum, root=0)": the text that processes compare.
 template <class... Options>
+std::string text_of(std::string_view name, std::string_view type,
+                    fmt::format_string<Options...> options, Options&&... values) {
+  return fmt::format("mpi.{}({}{})", name, type,
+                     fmt::format(options, std::forward<Options>(values)...));
+}
+template <class... Options>
 std::string text_of(std::string_view name, const Buffer& x, fmt::format_string<Options...> options,
                     Options&&... values) {
-  return fmt::format("mpi.{}({}{})", name, type_of(x),
-                     fmt::format(options, std::forward<Options>(values)...));
+  return text_of(name, std::string_view(type_of(x)), options, std::forward<Options>(values)...);
 }
 
 int count_of(std::string_view what, size_t count) {
@@ -254,23 +259,25 @@ ffi::Error run_barrier() {
 }
 
 Job::TypedMessage message(std::string_view what, const Job& job, int64_t process, int64_t tag,
-                          const Buffer& x) {
+                          const Buffer& x, std::string_view type) {
   const int number = process_of(what, job, process);
-  return {{number, tag_of(what, tag), x.untyped_data(), x.size_bytes()}, type_of(x)};
+  return {{number, tag_of(what, tag), x.untyped_data(), x.size_bytes()}, Job::Label(type)};
 }
 
 ffi::Error run_send(Buffer x, int64_t destination, int64_t tag) {
   return guarded("mpi.send", [&](Job& job) {
-    const std::string what = text_of("send", x, ", destination={}, tag={}", destination, tag);
-    const auto sent = message(what, job, destination, tag, x);
+    const std::string type = type_of(x);
+    const std::string what = text_of("send", type, ", destination={}, tag={}", destination, tag);
+    const auto sent = message(what, job, destination, tag, x, type);
     job.transfer(what, {&sent, 1}, {});
   });
 }
 
 ffi::Error run_recv(Buffer, Result y, int64_t source, int64_t tag) {
   return guarded("mpi.recv", [&](Job& job) {
-    const std::string what = text_of("recv", *y, ", source={}, tag={}", source, tag);
-    const auto received = message(what, job, source, tag, *y);
+    const std::string type = type_of(*y);
+    const std::string what = text_of("recv", type, ", source={}, tag={}", source, tag);
+    const auto received = message(what, job, source, tag, *y, type);
     job.transfer(what, {}, {&received, 1});
   });
 }
@@ -280,12 +287,13 @@ constexpr int64_t kNobody = -1;
 ffi::Error run_sendrecv(Buffer x, Buffer like, Result y, int64_t destination, int64_t receive_tag,
                         int64_t send_tag, int64_t source) {
   return guarded("mpi.sendrecv", [&](Job& job) {
+    const std::string type = type_of(x);
     const std::string what =
-        text_of("sendrecv", x, ", source={}, destination={}", source, destination);
+        text_of("sendrecv", type, ", source={}, destination={}", source, destination);
     std::vector<Job::TypedMessage> sends, receives;
-    if (destination != kNobody) sends.push_back(message(what, job, destination, send_tag, x));
+    if (destination != kNobody) sends.push_back(message(what, job, destination, send_tag, x, type));
     if (source != kNobody) {
-      receives.push_back(message(what, job, source, receive_tag, *y));
+      receives.push_back(message(what, job, source, receive_tag, *y, type_of(*y)));
     } else {
       copy(like, *y);
     }
