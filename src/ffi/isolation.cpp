@@ -414,8 +414,8 @@ class IsolatedFunction {
         operands.push_back({static_cast<std::byte*>(buffer->data), types[i].nbytes(), 0, is_input});
       }
     };
-    add(frame.args.args, spec.arguments, true);
-    add(frame.rets.rets, spec.results, false);
+    add(frame.args.args, spec.arguments, /*is_input=*/true);
+    add(frame.rets.rets, spec.results, /*is_input=*/false);
     return operands;
   }
 

@@ -170,7 +170,7 @@ JvpResults differentiate(std::span<const Array> primals, std::span<const Array> 
                 "eig: derivatives of eigenvectors hold only where all eigenvalues are distinct; "
                 "ask for them with enable_eigvec_derivs=True, or compute only the eigenvalues");
   }
-  auto results = call(primals[0], left, true);
+  auto results = call(primals[0], left, /*right=*/true);
   const Array &w = results[0], &v = results.back();
   const Array da = lax::convert_element_type(tangents[0], w.dtype());
   const auto [dw, dv] = vector_tangents(w, v, da);
@@ -190,7 +190,7 @@ JvpResults differentiate(std::span<const Array> primals, std::span<const Array> 
 JvpResults jvp(const TargetCall& target, std::span<const Array> primals,
                std::span<const Array> tangents) {
   return differentiate(primals, tangents, flag(target.attributes(), "left"),
-                       flag(target.attributes(), "right"), true);
+                       flag(target.attributes(), "right"), /*enable_eigvec_derivs=*/true);
 }
 
 const RegisterTarget kRegister("farcall_geev", farcall_geev,

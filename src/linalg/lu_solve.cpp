@@ -156,7 +156,7 @@ Array solve(const Array& a, const Array& b) {
   const auto [factors, pivots] = factor_lu(lax::stop_gradient(a));
   return solve_factored(stacked_like(a, batch, 2),
                         {stacked_like(factors, batch, 2), stacked_like(pivots, batch, 1)},
-                        stacked_like(b, batch, 2), false);
+                        stacked_like(b, batch, 2), /*transpose=*/false);
 }
 
 Array inv(const Array& a) {

@@ -136,7 +136,7 @@ JvpResults jvp(std::span<const Array> primals, std::span<const Array> tangents,
                             "derivative; use full_matrices=False",
                             x.type().to_string()));
   }
-  const auto [q, r] = qr(x, false);
+  const auto [q, r] = qr(x, /*full_matrices=*/false);
   const int64_t k = std::min(m, n);
   const Array outer = triangular_solve(column_block(r, 0, k), column_block(dx, 0, k), {});
   const Array c = matmul(adjoint(q), outer);

@@ -135,7 +135,7 @@ JvpResults jvp(const TargetCall& target, std::span<const Array> primals,
                             "they have no derivative; use full_matrices=False",
                             x.type().to_string()));
   }
-  const auto results = call(x, false, true);
+  const auto results = call(x, /*full_matrices=*/false, /*compute_uv=*/true);
   const Array &s = results[0], &u = results[1], &vh = results[2];
   const Array v = adjoint(vh);
   const Array c = matmul(adjoint(u), matmul(dx, v));
@@ -176,7 +176,7 @@ Svd svd(const Array& x, bool full_matrices, const Subset& subset) {
   if (subset && full_matrices) {
     invalid_argument("svd: subset_by_index needs full_matrices=False");
   }
-  const auto results = call(x, full_matrices, true);
+  const auto results = call(x, full_matrices, /*compute_uv=*/true);
   const Array &s = results[0], &u = results[1], &vh = results[2];
   if (!subset) return {u, s, vh};
   const Array rows = last_part("svd", numpy::swapaxes(vh, -1, -2), subset);
@@ -185,7 +185,7 @@ Svd svd(const Array& x, bool full_matrices, const Subset& subset) {
 
 Array singular_values(const Array& x, const Subset& subset) {
   check_matrices("svd", x);
-  return last_part("svd", call(x, false, false)[0], subset);
+  return last_part("svd", call(x, /*full_matrices=*/false, /*compute_uv=*/false)[0], subset);
 }
 
 }  // namespace farcall::linalg

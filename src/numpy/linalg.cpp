@@ -240,7 +240,8 @@ Array cond(const Array& x_in, const NormOrder& order) {
     const Array largest = take(s, {Ellipsis{}, 0}), least = take(s, {Ellipsis{}, -1});
     return is_default || *number == 2 ? largest / least : least / largest;
   }
-  const Array product = matrix_norm(x, false, order) * matrix_norm(strict::inv(x), false, order);
+  const Array product = matrix_norm(x, /*keepdims=*/false, order) *
+                        matrix_norm(strict::inv(x), /*keepdims=*/false, order);
   const Array from_nan = any(isnan(x), {-2, -1});
   return where(logical_or(logical_not(isnan(product)), from_nan), product,
                std::numeric_limits<double>::infinity());

@@ -44,8 +44,8 @@ Array of_matrices(const Array& x, const NormOrder& order, int64_t row, int64_t c
   Array result;
   if (number && (std::abs(p) == 1 || std::abs(p) == kInfinity)) {
     const bool by_column = std::abs(p) == 1;
-    const Array sums = sum(absolute(x), by_column ? row : column, true);
-    result = extreme(sums, by_column ? column : row, true);
+    const Array sums = sum(absolute(x), by_column ? row : column, /*keepdims=*/true);
+    result = extreme(sums, by_column ? column : row, /*keeps=*/true);
   } else if ((number && std::abs(p) == 2) || (name && *name == "nuc")) {
     std::vector<int64_t> order_of_axes;
     for (int64_t axis = 0; axis < static_cast<int64_t>(x.rank()); ++axis) {
@@ -53,7 +53,7 @@ Array of_matrices(const Array& x, const NormOrder& order, int64_t row, int64_t c
     }
     order_of_axes.insert(order_of_axes.end(), {row, column});
     const Array s = farcall::linalg::singular_values(transpose(x, order_of_axes));
-    result = expand_dims(name ? sum(s, -1) : extreme(s, -1, false),
+    result = expand_dims(name ? sum(s, -1) : extreme(s, -1, /*keeps=*/false),
                          {std::min(row, column), std::max(row, column)});
   } else {
     invalid_argument(fmt::format(

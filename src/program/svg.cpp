@@ -153,8 +153,8 @@ class Layout {
   template <class F>
   void sweep(int times, const F& visit) {
     for (int i = 0; i < times; ++i) {
-      for (auto& row : rows_) visit(row, true);
-      for (size_t row = rows_.size(); row-- > 0;) visit(rows_[row], false);
+      for (auto& row : rows_) visit(row, /*down=*/true);
+      for (size_t row = rows_.size(); row-- > 0;) visit(rows_[row], /*down=*/false);
     }
   }
 

@@ -128,7 +128,7 @@ Array rankdata(const Array& x, std::string_view method, std::optional<int64_t> a
   }
   ranks = np::take_along_axis(ranks, back, -1);
   if (is_floating(x.dtype())) {
-    const Array has_nan = np::any(np::isnan(last), -1, true);
+    const Array has_nan = np::any(np::isnan(last), -1, /*keepdims=*/true);
     ranks = np::where(has_nan, kNan, np::astype(ranks, DType::kFloat32));
   }
   return np::moveaxis(ranks, -1, lines.axis);

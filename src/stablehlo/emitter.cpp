@@ -350,7 +350,8 @@ Module Emitter::finish(const Program& program, const Values& inputs, const Value
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     results += fmt::format("{}{}{}", i == 0 ? "" : ", ", type_text(outputs[i].type),
-                           attributes(outputs[i].type, layout ? layout->outputs : none, i, false));
+                           attributes(outputs[i].type, layout ? layout->outputs : none, i,
+                                      /*is_donated=*/false));
   }
   std::string name;
   for (const char c : program.name) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';

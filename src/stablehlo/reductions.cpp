@@ -25,8 +25,8 @@ constexpr Row kRows[] = {
 // The result of reducing no elements, as a scalar. The second value is false if the dtype has none.
 std::pair<Value, bool> neutral(Emitter& e, std::string_view operation, DType dtype) {
   const ShapeDtype type(dtype, {});
-  if (operation == "stablehlo.maximum") return extreme(e, type, false);
-  if (operation == "stablehlo.minimum") return extreme(e, type, true);
+  if (operation == "stablehlo.maximum") return extreme(e, type, /*is_highest=*/false);
+  if (operation == "stablehlo.minimum") return extreme(e, type, /*is_highest=*/true);
   if (operation == "stablehlo.multiply") return {e.number(type, 1), true};
   if (operation == "stablehlo.and") {
     constexpr uint64_t kOnes = ~uint64_t{0};
@@ -79,7 +79,7 @@ Rule cumulate_by(std::string_view operation) {
 // log(exp(a) + exp(b)). The difference of equal infinities is NaN, so they are handled separately.
 Values cumlogsumexp(Emitter& e, const Call& call) {
   const ShapeDtype type(call.dtype(), {});
-  const auto [lowest, is_there] = extreme(e, type, false);
+  const auto [lowest, is_there] = extreme(e, type, /*is_highest=*/false);
   if (!is_there || !is_floating(call.dtype()) || call.result().rank() == 0) return {};
   const std::string body = e.region(std::array{type, type}, [&](const Values& x) -> Values {
     const Value greater = e.op("stablehlo.maximum", {x[0], x[1]}, type);
@@ -175,8 +175,8 @@ void add_reductions(Rules& rules) {
     if (!row.cumulation.empty()) rules[row.cumulation] = cumulate_by(row.operation);
   }
   rules["cumlogsumexp"] = cumlogsumexp;
-  rules["argmax"] = arg_reduce(true);
-  rules["argmin"] = arg_reduce(false);
+  rules["argmax"] = arg_reduce(/*is_max=*/true);
+  rules["argmin"] = arg_reduce(/*is_max=*/false);
 }
 
 }  // namespace farcall::stablehlo

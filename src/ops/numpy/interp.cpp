@@ -34,7 +34,7 @@ Points periodic(const Points& points, const Array& period) {
 // Piecewise linear interpolation, with extrapolation beyond the ends.
 Array along_line(const Array& x, const Points& points) {
   const int64_t count = points.x.shape()[0];
-  const Array found = searchsorted(points.x, x, true);
+  const Array found = searchsorted(points.x, x, /*after_equal=*/true);
   const auto bound = [&](int64_t value) {
     return scalar_of(found.dtype(), static_cast<double>(value));
   };

@@ -306,7 +306,7 @@ std::vector<Term> make_terms(std::string_view subscripts, const Parsed& parsed,
       // Dimensions of a diagonal are not broadcast.
       const Labels& labels = parsed.inputs[i];
       const auto first = std::ranges::find(labels, labels[j]) - labels.begin();
-      check(operands[i].shape()[static_cast<size_t>(first)], false);
+      check(operands[i].shape()[static_cast<size_t>(first)], /*is_broadcast=*/false);
       if (here != 1) size = here;
     }
     terms.push_back({convert(operands[i], to), parsed.inputs[i]});

@@ -336,7 +336,7 @@ std::vector<Array> run(const Executable& executable, std::span<const Array> inpu
   std::vector<Array> results = is_on_host && !has_other_devices()
                                    ? execute_on_host(executable, memory, options)
                                : is_on_host && !has_home(executable)
-                                   ? execute(executable, memory, options, false)
+                                   ? execute(executable, memory, options, /*is_committed=*/false)
                                    : run_anywhere(executable, inputs, options, is_committed);
   if (checks_results()) check_results(executable.program(), inputs, results);
   return results;

@@ -188,7 +188,7 @@ DividedProgramPtr partitioned(const Executable& executable, const Device& device
   const std::vector<bool>& donated = executable.donated();
   numbers.insert(numbers.end(), donated.begin(), donated.end());
   return program.derived.find_or_make<DividedProgramPtr>(kind, numbers, [&]() -> DividedProgramPtr {
-    const Propagation values(program, {{specs.begin(), specs.end()}, {}}, mesh, true);
+    const Propagation values(program, {{specs.begin(), specs.end()}, {}}, mesh, /*are_fixed=*/true);
     auto result = std::make_shared<DividedProgram>();
     result->results = fitting(program, values.specs().results, mesh);
     if (runs_as_is) return result;
@@ -212,7 +212,7 @@ std::optional<MeshLayout> mesh_layout(const Program& program, const Shardings& i
   for (const auto& input : inputs) {
     layout.inputs.push_back(input && input->mesh == layout.mesh ? input->spec : PartitionSpec());
   }
-  const Propagation values(program, {layout.inputs, {}}, layout.mesh, true);
+  const Propagation values(program, {layout.inputs, {}}, layout.mesh, /*are_fixed=*/true);
   layout.outputs = fitting(program, values.specs().results, layout.mesh);
   return layout;
 }

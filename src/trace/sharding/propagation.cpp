@@ -96,12 +96,13 @@ Propagation::Propagation(const Program& program, const CallSpecs& specs, const M
   bool has_changed = true;
   for (int round = 0; has_changed && round < 8; ++round) {
     has_changed = false;
-    for (const Equation& equation : program.equations) has_changed |= update(equation, false);
+    for (const Equation& equation : program.equations)
+      has_changed |= update(equation, /*is_backward=*/false);
     for (size_t i = 0; i < specs.results.size(); ++i) {
       has_changed |= set(program.outputs[i], specs.results[i]);
     }
     for (size_t i = program.equations.size(); i-- > 0;) {
-      has_changed |= update(program.equations[i], true);
+      has_changed |= update(program.equations[i], /*is_backward=*/true);
     }
   }
 }
