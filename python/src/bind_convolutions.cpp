@@ -33,8 +33,6 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-size_t num_spatial(size_t rank) { return rank < 2 ? 0 : rank - 2; }
-
 struct Window {
   OptionalSizes strides, lhs_dilation, rhs_dilation;
 };

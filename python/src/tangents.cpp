@@ -22,19 +22,6 @@ std::string tangent_name(ShapeDtype type) {
                            : "float0" + shape_to_string(type.shape());
 }
 
-// Makes the tangent of a weakly typed value weakly typed.
-Array weak_like(const Array& tangent, ShapeDtype type) {
-  if (!type.weak_type() || !has_tangent(type)) return tangent;
-  const Array array = instantiate(tangent, type);
-  if (array.is_concrete()) return with_type(array, type);
-  return lax::convert_element_type(array, type.dtype(), /*weak_type=*/true);
-}
-
-[[noreturn]] void raise_mismatch(std::string text, bool is_type_error) {
-  if (is_type_error) throw TypeError(std::move(text));
-  invalid_argument(std::move(text));
-}
-
 }  // namespace
 
 nb::object tangent_object(const Array& tangent, ShapeDtype type) {
@@ -49,35 +36,20 @@ nb::object symbolic_tangent_object(const Array& tangent, ShapeDtype type) {
 Array to_tangent(nb::handle object, ShapeDtype type, const std::string& what,
                  TangentErrors errors) {
   if (nb::isinstance<SymbolicZero>(object)) return {};
-  const bool dtype_is_type_error = errors != TangentErrors::kValue;
   const bool is_nothing = is_float0(object);
   if (is_nothing != !has_tangent(type)) {
-    raise_mismatch(
+    std::string text =
         fmt::format("{} must be {}, because its value is {}; got {}{}", what, tangent_name(type),
                     type.strengthened().to_string(), is_nothing ? "float0" : repr_of(object),
                     is_nothing ? ""
                                : ". Values that are neither floats nor complex numbers take "
-                                 "numpy.zeros(shape, farcall.dtypes.float0)"),
-        dtype_is_type_error);
+                                 "numpy.zeros(shape, farcall.dtypes.float0)");
+    if (errors != TangentErrors::kValue) throw TypeError(std::move(text));
+    invalid_argument(std::move(text));
   }
   if (is_nothing) return {};
-  Array tangent = to_array(object, what, {.keeps_64_bits = is_64_bit(type.dtype())});
-  if (tangent.dtype() != type.dtype()) {
-    // A Python float is accepted for any float dtype.
-    const bool fits = is_floating(tangent.dtype()) || is_complex(type.dtype());
-    if (!tangent.type().weak_type() || !has_tangent(tangent.type()) || !fits) {
-      raise_mismatch(fmt::format("{} must have dtype {}, the dtype of its value; got {}", what,
-                                 dtype_name(type.dtype()), tangent.type().to_string()),
-                     dtype_is_type_error);
-    }
-    tangent = lax::convert_element_type(tangent, type.dtype());
-  }
-  if (!std::ranges::equal(tangent.shape(), type.shape())) {
-    raise_mismatch(fmt::format("{} must have the shape {} of its value; got {}", what,
-                               shape_to_string(type.shape()), tangent.type().to_string()),
-                   errors == TangentErrors::kType);
-  }
-  return tangent;
+  return checked_tangent(to_array(object, what, {.keeps_64_bits = is_64_bit(type.dtype())}), type,
+                         what, errors);
 }
 
 Array to_cotangent(nb::handle object, ShapeDtype type, const std::string& what,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <farcall/trace/array.h>
+#include <farcall/trace/differentiate.h>
 
 #include "tree.h"
 
@@ -24,10 +25,6 @@ struct SymbolicZero {
 // The object for a tangent of a value of this type; a null array means zero.
 nb::object tangent_object(const Array& tangent, ShapeDtype type);
 nb::object symbolic_tangent_object(const Array& tangent, ShapeDtype type);
-
-// The exceptions for a wrong dtype or shape, as in JAX: ValueError for both, TypeError for both, or
-// TypeError only for the dtype.
-enum class TangentErrors : uint8_t { kValue, kType, kTypeForDtype };
 
 // Converts a tangent from Python; null for float0 and for symbolic zeros. `what` names it in
 // errors.

@@ -60,4 +60,9 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
+std::string with_article(std::string_view word) {
+  const bool is_vowel = std::string_view("aeiou").find(word[0]) != std::string_view::npos;
+  return fmt::format("{} {}", is_vowel ? "an" : "a", word);
+}
+
 }  // namespace farcall

@@ -9,6 +9,7 @@
 #include <farcall/core/element_number.h>
 #include <farcall/core/element_text.h>
 #include <farcall/core/error.h>
+#include <farcall/core/quote.h>
 
 namespace farcall {
 namespace {
@@ -20,11 +21,6 @@ std::string written(const Attribute& value) {
   std::string text = value.to_string();
   if (value.is_plain()) text.resize(text.rfind(':'));
   return text;
-}
-
-std::string with_article(std::string_view noun) {
-  const bool is_vowel = std::string_view("aeiou").find(noun[0]) != std::string_view::npos;
-  return fmt::format("{} {}", is_vowel ? "an" : "a", noun);
 }
 
 // A value that does not fit its type: its path, the expected type and the reason.

@@ -1,6 +1,5 @@
 #include "ffi/internal/foreign_stack.h"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/demangle.h>
 #include <farcall/ffi/isolation.h>
 
 namespace farcall::runtime {
@@ -48,13 +48,6 @@ StackFrame frame_at(const char* address, const Dl_info& info) {
       info.dli_saddr ? static_cast<uint64_t>(address - static_cast<const char*>(info.dli_saddr))
                      : 0;
   return frame;
-}
-
-std::string demangled(const char* symbol) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> plain(
-      abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
-  return plain ? plain.get() : symbol;
 }
 
 void (*g_report_crash)(const char* text) = nullptr;

@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/environment.h>
 #include <farcall/core/error.h>
 #include <farcall/program/cpu_devices.h>
 #include <farcall/program/processes.h>
 
 #include "pjrt/buffer.h"
 #include "pjrt/client_options.h"
-#include "pjrt/environment.h"
 #include "pjrt/shared_store.h"
 
 namespace farcall::pjrt {

@@ -6,10 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/environment.h>
 #include <farcall/core/error.h>
 #include <farcall/program/processes.h>
-
-#include "pjrt/environment.h"
 
 namespace farcall::pjrt {
 namespace {

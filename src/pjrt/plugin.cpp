@@ -11,10 +11,9 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/environment.h>
 #include <farcall/core/error.h>
 #include <farcall/program/plugins.h>
-
-#include "pjrt/environment.h"
 
 namespace farcall {
 namespace {

@@ -11,15 +11,6 @@ namespace farcall::stats {
 
 namespace beta {
 
-namespace {
-
-std::array<Array, 4> standard(std::string_view function, const Array& x_in, const Array& a_in,
-                              const Array& b_in, const Array& loc_in, const Array& scale_in) {
-  const auto [x, a, b, loc, scale] = floats(function, x_in, a_in, b_in, loc_in, scale_in);
-  return {(x - loc) / scale, a, b, scale};
-}
-
-}  // namespace
 Array logpdf(const Array& x, const Array& a_in, const Array& b_in, const Array& loc,
              const Array& scale_in) {
   const auto [y, a, b, scale] = standard("beta.logpdf", x, a_in, b_in, loc, scale_in);
@@ -58,15 +49,6 @@ Array logsf(const Array& x, const Array& a, const Array& b, const Array& loc, co
 
 namespace cauchy {
 
-namespace {
-
-std::array<Array, 2> standard(std::string_view function, const Array& x_in, const Array& loc_in,
-                              const Array& scale_in) {
-  const auto [x, loc, scale] = floats(function, x_in, loc_in, scale_in);
-  return {(x - loc) / scale, scale};
-}
-
-}  // namespace
 Array logpdf(const Array& x, const Array& loc, const Array& scale_in) {
   const auto [y, scale] = standard("cauchy.logpdf", x, loc, scale_in);
   return -(std::log(std::numbers::pi) + np::log(scale) + np::log1p(y * y));
@@ -108,15 +90,6 @@ Array isf(const Array& q_in, const Array& loc_in, const Array& scale_in) {
 
 namespace gamma {
 
-namespace {
-
-std::array<Array, 3> standard(std::string_view function, const Array& x_in, const Array& a_in,
-                              const Array& loc_in, const Array& scale_in) {
-  const auto [x, a, loc, scale] = floats(function, x_in, a_in, loc_in, scale_in);
-  return {(x - loc) / scale, a, scale};
-}
-
-}  // namespace
 Array logpdf(const Array& x, const Array& a_in, const Array& loc, const Array& scale_in) {
   const auto [y, a, scale] = standard("gamma.logpdf", x, a_in, loc, scale_in);
   const Array is_in = np::greater_equal(y, 0);
@@ -188,15 +161,6 @@ Array logsf(const Array& x, const Array& df, const Array& loc, const Array& scal
 
 namespace expon {
 
-namespace {
-
-std::array<Array, 2> standard(std::string_view function, const Array& x_in, const Array& loc_in,
-                              const Array& scale_in) {
-  const auto [x, loc, scale] = floats(function, x_in, loc_in, scale_in);
-  return {(x - loc) / scale, scale};
-}
-
-}  // namespace
 Array logpdf(const Array& x, const Array& loc, const Array& scale_in) {
   const auto [y, scale] = standard("expon.logpdf", x, loc, scale_in);
   return inside(np::greater_equal(y, 0), -y - np::log(scale), -kInfinity);
@@ -235,15 +199,6 @@ Array ppf(const Array& q_in, const Array& loc_in, const Array& scale_in) {
 
 namespace gumbel_r {
 
-namespace {
-
-std::array<Array, 2> standard(std::string_view function, const Array& x_in, const Array& loc_in,
-                              const Array& scale_in) {
-  const auto [x, loc, scale] = floats(function, x_in, loc_in, scale_in);
-  return {(x - loc) / scale, scale};
-}
-
-}  // namespace
 Array logpdf(const Array& x, const Array& loc, const Array& scale_in) {
   const auto [y, scale] = standard("gumbel_r.logpdf", x, loc, scale_in);
   return -(y + np::exp(-y)) - np::log(scale);
@@ -340,15 +295,6 @@ Array cdf(const Array& x_in, const Array& loc_in, const Array& scale_in) {
 
 namespace logistic {
 
-namespace {
-
-std::array<Array, 2> standard(std::string_view function, const Array& x_in, const Array& loc_in,
-                              const Array& scale_in) {
-  const auto [x, loc, scale] = floats(function, x_in, loc_in, scale_in);
-  return {(x - loc) / scale, scale};
-}
-
-}  // namespace
 Array logpdf(const Array& x, const Array& loc, const Array& scale_in) {
   const auto [y, scale] = standard("logistic.logpdf", x, loc, scale_in);
   return -(y + 2 * nn::softplus(-y)) - np::log(scale);
@@ -380,15 +326,6 @@ Array isf(const Array& q_in, const Array& loc_in, const Array& scale_in) {
 
 namespace pareto {
 
-namespace {
-
-std::array<Array, 3> standard(std::string_view function, const Array& x_in, const Array& b_in,
-                              const Array& loc_in, const Array& scale_in) {
-  const auto [x, b, loc, scale] = floats(function, x_in, b_in, loc_in, scale_in);
-  return {(x - loc) / scale, b, scale};
-}
-
-}  // namespace
 Array logpdf(const Array& x, const Array& b_in, const Array& loc, const Array& scale_in) {
   const auto [y, b, scale] = standard("pareto.logpdf", x, b_in, loc, scale_in);
   const Array is_in = np::greater_equal(y, 1);

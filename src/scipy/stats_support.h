@@ -28,6 +28,18 @@ std::array<Array, sizeof...(Arrays)> floats(std::string_view function, const Arr
   return {np::astype(x, dtype)...};
 }
 
+// Takes x, any parameters, loc and scale. Returns (x - loc) / scale, the parameters and scale.
+template <class... Arrays>
+std::array<Array, sizeof...(Arrays) - 1> standard(std::string_view function, const Arrays&... x) {
+  constexpr size_t kScale = sizeof...(Arrays) - 1, kLoc = kScale - 1;
+  std::array<Array, kScale + 1> all = floats(function, x...);
+  std::array<Array, kScale> result;
+  result[0] = (all[0] - all[kLoc]) / all[kScale];
+  for (size_t i = 1; i < kLoc; ++i) result[i] = all[i];
+  result[kLoc] = all[kScale];
+  return result;
+}
+
 // `value` where the condition holds, else `otherwise`.
 inline Array inside(const Array& condition, const Array& value, double otherwise) {
   return np::where(condition, value, np::astype(otherwise, value.dtype()));

@@ -1,15 +1,12 @@
 #include "tools/elf_file.h"
 
-#include <cxxabi.h>
 #include <elf.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <memory>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -189,15 +186,6 @@ const ElfSymbol* symbol_at(const ElfFile& file, uint64_t address) {
 }
 const ElfSymbol* variable_at(const ElfFile& file, uint64_t address) {
   return find_symbol(file, address, /*is_function=*/false);
-}
-
-std::string demangled(const std::string& symbol) {
-  // Other names than those of C++ may be those of a type: "f" is float.
-  if (!symbol.starts_with("_Z")) return symbol;
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> plain(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
-  return plain ? plain.get() : symbol;
 }
 
 }  // namespace farcall::tools

@@ -37,7 +37,4 @@ ElfFile read_elf(const std::string& path);
 const ElfSymbol* symbol_at(const ElfFile& file, uint64_t address);
 const ElfSymbol* variable_at(const ElfFile& file, uint64_t address);
 
-// The C++ name of a mangled symbol; other symbols as they are.
-std::string demangled(const std::string& symbol);
-
 }  // namespace farcall::tools

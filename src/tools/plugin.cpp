@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/environment.h>
+#include <farcall/core/quote.h>
+
 #include "tools/child.h"
 #include "tools/elf_file.h"
 #include "tools/failure.h"
@@ -17,14 +20,9 @@ namespace {
 
 constexpr double kPluginLoadSeconds = 30;
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 std::string path_of_plugin(const std::string& installed) {
-  if (std::string path = variable("FARCALL_PJRT_PLUGIN"); !path.empty()) return path;
-  const std::string list = variable("PJRT_NAMES_AND_LIBRARY_PATHS");
+  if (std::string path = environment("FARCALL_PJRT_PLUGIN"); !path.empty()) return path;
+  const std::string list = environment("PJRT_NAMES_AND_LIBRARY_PATHS");
   const std::string first = list.substr(0, list.find(','));
   if (const size_t colon = first.find(':'); colon != std::string::npos)
     return first.substr(colon + 1);

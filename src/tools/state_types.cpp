@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/demangle.h>
 #include <farcall/ffi/registry.h>
 
 #include "ffi/internal/type_registry.h"

@@ -33,11 +33,6 @@ std::string styled(Style style, std::string_view text) {
   return fmt::format("\033[{}m{}\033[0m", code, text);
 }
 
-std::string with_article(const std::string& noun) {
-  const bool is_vowel = std::string_view("aeiou").find(noun[0]) != std::string_view::npos;
-  return (is_vowel ? "an " : "a ") + noun;
-}
-
 Progress::Progress(bool is_wanted)
     : is_shown_(is_wanted && isatty(STDERR_FILENO)), begin_(now_seconds()) {}
 

@@ -13,9 +13,6 @@ enum class Style { kBold, kRed, kGreen, kYellow, kDim };
 // else unchanged.
 std::string styled(Style style, std::string_view text);
 
-// "an abort", "a bus error"
-std::string with_article(const std::string& noun);
-
 // A line on standard error that is overwritten repeatedly. Prints nothing unless that is a
 // terminal. The destructor clears the line.
 class Progress {

@@ -1,4 +1,4 @@
-// Names and strings in the text of programs and attributes.
+// Names and strings in the text of programs and attributes, and words of messages.
 #pragma once
 
 #include <string>
@@ -14,5 +14,8 @@ FARCALL_API bool is_identifier(std::string_view text);
 // In double quotes. Quotes, backslashes, control characters and bytes that are not UTF-8 are
 // escaped, so any bytes read back unchanged.
 FARCALL_API std::string quoted(std::string_view text);
+
+// The word with its indefinite article: "a float", "an integer".
+FARCALL_API std::string with_article(std::string_view word);
 
 }  // namespace farcall

@@ -44,6 +44,8 @@ struct ConvParams {
   }
 };
 
+// The number of spatial dimensions of an operand of this rank.
+constexpr size_t num_spatial(size_t rank) { return rank < 2 ? 0 : rank - 2; }
 // The size of a dilated dimension.
 constexpr int64_t dilated(int64_t size, int64_t dilation) {
   return size == 0 ? 0 : checked_sum(checked_product(size - 1, dilation), 1);

@@ -2,6 +2,8 @@
 // Results are cached with the program: the same derivation returns the same program.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <vector>
 
 #include <farcall/core/export.h>
@@ -81,5 +83,14 @@ FARCALL_API std::vector<Array> scatter_arrays(const std::vector<bool>& flags,
                                               std::span<const Array> items);
 // Which arrays are not null.
 FARCALL_API std::vector<bool> present(std::span<const Array> arrays);
+
+// Rules of a primitive that runs `program` on its operands. They derive the program; `run` applies
+// the result.
+using ProgramRunner =
+    std::function<std::vector<Array>(const ProgramPtr& program, std::span<const Array> operands)>;
+FARCALL_API JvpResults jvp_of_call(const JvpCall& call, const ProgramPtr& program,
+                                   const ProgramRunner& run);
+FARCALL_API BatchResults batch_of_call(const BatchCall& call, const ProgramPtr& program,
+                                       const ProgramRunner& run);
 
 }  // namespace farcall

@@ -4,8 +4,10 @@
 // tangents: their tangents are null.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <farcall/core/export.h>
@@ -68,6 +70,15 @@ FARCALL_API std::vector<Array> transpose(const Program& program, std::span<const
 
 // The tangent, or zeros if it is null.
 FARCALL_API Array instantiate(const Array& tangent, ShapeDtype type);
+// How a wrong dtype or shape of a tangent is reported, as in JAX: INVALID_ARGUMENT for both,
+// TypeError for both, or TypeError only for the dtype.
+enum class TangentErrors : uint8_t { kValue, kType, kTypeForDtype };
+// A tangent of a value of this type, which has tangents. Weakly typed numbers get the value's
+// dtype. `what` names the tangent in errors.
+FARCALL_API Array checked_tangent(const Array& tangent, ShapeDtype type, const std::string& what,
+                                  TangentErrors errors = TangentErrors::kTypeForDtype);
+// The tangent, weakly typed if its value is; a null tangent of such a value becomes zeros.
+FARCALL_API Array weak_like(const Array& tangent, ShapeDtype type);
 // The sum of two tangents, either of which may be null.
 FARCALL_API Array add_tangents(const Array& x, const Array& y);
 

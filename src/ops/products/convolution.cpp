@@ -31,21 +31,20 @@ void check_dimension_spec(const Indices& spec, ShapeDtype type, size_t rank,
   }
 }
 
-void check_counts(const ConvParams& p, size_t num_spatial) {
+void check_counts(const ConvParams& p, size_t count) {
   const std::pair<std::string_view, const Indices*> lists[] = {
       {"window_strides", &p.window_strides},
       {"lhs_dilation", &p.lhs_dilation},
       {"rhs_dilation", &p.rhs_dilation}};
   for (const auto& [name, values] : lists) {
-    if (values->size() != num_spatial ||
-        std::ranges::any_of(*values, [](int64_t v) { return v < 1; })) {
-      invalid_argument(fmt::format("{} {} must be {} positive numbers", name,
-                                   shape_to_string(*values), num_spatial));
+    if (values->size() != count || std::ranges::any_of(*values, [](int64_t v) { return v < 1; })) {
+      invalid_argument(
+          fmt::format("{} {} must be {} positive numbers", name, shape_to_string(*values), count));
     }
   }
-  if (p.padding.size() != num_spatial) {
-    invalid_argument(fmt::format("padding has {} pairs for {} spatial dimensions", p.padding.size(),
-                                 num_spatial));
+  if (p.padding.size() != count) {
+    invalid_argument(
+        fmt::format("padding has {} pairs for {} spatial dimensions", p.padding.size(), count));
   }
   if (p.feature_group_count < 1 || p.batch_group_count < 1 ||
       (p.feature_group_count > 1 && p.batch_group_count > 1)) {
@@ -289,14 +288,13 @@ const Primitive kConv = {.name = "conv_general_dilated",
 FARCALL_REGISTER_PRIMITIVE(kConv);
 
 ConvParams with_defaults(ConvParams params, size_t rank) {
-  const size_t num_spatial = rank < 2 ? 0 : rank - 2;
   for (Indices* spec : {&params.lhs_spec, &params.rhs_spec, &params.out_spec}) {
     if (spec->empty()) *spec = all_dimensions(rank);
   }
   for (Indices* sizes : {&params.window_strides, &params.lhs_dilation, &params.rhs_dilation}) {
-    if (sizes->empty()) sizes->assign(num_spatial, 1);
+    if (sizes->empty()) sizes->assign(num_spatial(rank), 1);
   }
-  if (params.padding.empty()) params.padding.resize(num_spatial);
+  if (params.padding.empty()) params.padding.resize(num_spatial(rank));
   return params;
 }
 

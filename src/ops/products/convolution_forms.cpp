@@ -21,9 +21,6 @@ using Indices = std::vector<int64_t>;
 
 using Sizes = std::span<const int64_t>;
 
-size_t num_spatial(size_t rank) { return rank < 2 ? 0 : rank - 2; }
-size_t num_spatial(const Array& x) { return num_spatial(x.rank()); }
-
 // The sizes of the spatial dimensions of a spec: all but the first two.
 Indices spatial_sizes(Sizes shape, const Indices& spec) {
   Indices sizes;
@@ -182,7 +179,7 @@ Padding padding_for(PaddingKind kind, const Array& lhs, ListOf<int64_t> filter_s
                     const ConvParams& params) {
   Indices spec = params.lhs_spec, strides = params.window_strides;
   or_in_order(spec, lhs.rank());
-  or_ones(strides, num_spatial(lhs));
+  or_ones(strides, num_spatial(lhs.rank()));
   return padding_for(kind, dilated_sizes(spatial_sizes(lhs.shape(), spec), params.lhs_dilation),
                      dilated_sizes(filter_shape, params.rhs_dilation), strides);
 }
@@ -258,7 +255,7 @@ Array conv_general_dilated_patches(const Array& lhs, ListOf<int64_t> filter_shap
     invalid_argument(fmt::format(
         "conv_general_dilated_patches: filter_shape must have a size for each of the {} spatial "
         "dimensions of lhs, got {}",
-        num_spatial(lhs), shape_to_string(filter_shape)));
+        num_spatial(lhs.rank()), shape_to_string(filter_shape)));
   }
   or_in_order(params.lhs_spec, lhs.rank());
   or_in_order(params.rhs_spec, lhs.rank());
@@ -293,7 +290,7 @@ Array conv_general_dilated_local(const Array& lhs, const Array& rhs, ListOf<int6
   const Array weights = numpy::transpose(rhs, params.rhs_spec);
   // y: batch; x: features of the result; z: features of patches; a, b, …: spatial dimensions.
   std::string spatial;
-  for (size_t i = 0; i < num_spatial(lhs); ++i) spatial += static_cast<char>('a' + i);
+  for (size_t i = 0; i < num_spatial(lhs.rank()); ++i) spatial += static_cast<char>('a' + i);
   const Array made = numpy::einsum(fmt::format("yz{0},xz{0}->yx{0}", spatial), {patches, weights});
   return numpy::transpose(made, inverse(params.out_spec));
 }

@@ -70,24 +70,10 @@ std::vector<std::string> call_axis_names(const Params* params) {
 // ---- derivatives and batches: those of the function ----
 
 JvpResults call_jvp(const JvpCall& call) {
-  const std::vector<bool> varies = present(call.tangents);
-  const ProgramJvp derived = jvp_program(params_of(call.params.get()).jaxpr, varies);
-  std::vector<Array> operands(call.primals.begin(), call.primals.end());
-  for (const Array& tangent : call.tangents) {
-    if (!tangent.is_null()) operands.push_back(tangent);
-  }
-  const std::vector<Array> all = call_program(derived.program, operands);
-  const size_t count = derived.varies.size();
-  return {{all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)},
-          scatter_arrays(derived.varies, std::span(all).subspan(count))};
+  return jvp_of_call(call, params_of(call.params.get()).jaxpr, call_program);
 }
-
 BatchResults call_batch(const BatchCall& call) {
-  const ProgramBatch derived = batch_program(params_of(call.params.get()).jaxpr, call.axis,
-                                             {call.axes.begin(), call.axes.end()});
-  std::vector<int64_t> axes;
-  for (const bool is_batched : derived.is_batched) axes.push_back(is_batched ? 0 : kNotBatched);
-  return {call_program(derived.program, call.inputs), std::move(axes)};
+  return batch_of_call(call, params_of(call.params.get()).jaxpr, call_program);
 }
 
 // ---- division ----
@@ -134,7 +120,7 @@ std::optional<CallSpecs> call_specs(const SpecsCall& call) {
     return with_error_prefix(p.where(), [&] {
       const auto first = static_cast<size_t>(p.num_consts);
       const ShardingRule rule = rules.sharding_rule(spread);
-      rule.check(call.operands.subspan(first), call.results, true);
+      rule.check(call.operands.subspan(first), call.results, /*may_differ=*/true);
       NamedDimensions names;
       for (const SpreadType& one : spread.operands) names.operands.emplace_back(one.spec.size());
       for (const SpreadType& one : spread.results) names.results.emplace_back(one.spec.size());

@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/demangle.h>
+
 #include "tools/check/heap.h"
-#include "tools/elf_file.h"
 
 namespace farcall::tools {
 

@@ -21,6 +21,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <farcall/core/demangle.h>
+
 #include "tools/check/crash_text.h"
 #include "tools/check/sanitizer.h"
 #include "tools/check/surroundings.h"

@@ -40,30 +40,20 @@ ProgramPtr body(const Params* params) {
   return program_of<P>(params);
 }
 
+// Applies the same primitive with another program.
+template <class P, class Call>
+ProgramRunner runner(const Call& call) {
+  return [&call](const ProgramPtr& program, std::span<const Array> operands) {
+    return bind_primitive(call.primitive, with_program<P>(call.params.get(), program), operands);
+  };
+}
 template <class P>
 JvpResults call_jvp(const JvpCall& call) {
-  const std::vector<bool> varies = present(call.tangents);
-  const ProgramJvp derived = jvp_program(program_of<P>(call.params.get()), varies);
-  std::vector<Array> operands(call.primals.begin(), call.primals.end());
-  for (const Array& tangent : call.tangents) {
-    if (!tangent.is_null()) operands.push_back(tangent);
-  }
-  const std::vector<Array> all =
-      bind_primitive(call.primitive, with_program<P>(call.params.get(), derived.program), operands);
-  const auto split = static_cast<int64_t>(derived.varies.size());
-  return {{all.begin(), all.begin() + split},
-          scatter_arrays(derived.varies, std::span(all).subspan(derived.varies.size()))};
+  return jvp_of_call(call, program_of<P>(call.params.get()), runner<P>(call));
 }
-
 template <class P>
 BatchResults call_batch(const BatchCall& call) {
-  const ProgramBatch derived = batch_program(program_of<P>(call.params.get()), call.axis,
-                                             {call.axes.begin(), call.axes.end()});
-  std::vector<int64_t> axes;
-  for (const bool is_batched : derived.is_batched) axes.push_back(is_batched ? 0 : kNotBatched);
-  return {bind_primitive(call.primitive, with_program<P>(call.params.get(), derived.program),
-                         call.inputs),
-          std::move(axes)};
+  return batch_of_call(call, program_of<P>(call.params.get()), runner<P>(call));
 }
 
 template <class P>
@@ -75,10 +65,7 @@ std::vector<Array> call_transpose(const TransposeCall& call) {
   std::vector<Array> operands = select<Array>(call.inputs, is_linear, /*wanted=*/false);
   const auto cotangents = select<Array>(call.cotangents, has_cotangent);
   operands.insert(operands.end(), cotangents.begin(), cotangents.end());
-  return scatter_arrays(
-      derived.has_cotangent,
-      bind_primitive(call.primitive, with_program<P>(call.params.get(), derived.program),
-                     operands));
+  return scatter_arrays(derived.has_cotangent, runner<P>(call)(derived.program, operands));
 }
 
 template <class P>

@@ -16,36 +16,6 @@ constexpr std::string_view kForHolomorphic =
     "For the derivative of a holomorphic function set the option holomorphic; for other functions "
     "of complex numbers use jvp or vjp";
 
-// Makes the tangent of a weakly typed value weakly typed.
-Array weak_like(const Array& tangent, ShapeDtype type) {
-  if (!type.weak_type() || tangent.type().weak_type()) return tangent;
-  return basic_operations().convert(tangent, type.dtype(), /*weak_type=*/true);
-}
-
-// Converts a weakly typed tangent (a C++ number) to the dtype of its value, and checks its type.
-Array checked_tangent(const Array& tangent, ShapeDtype type, const std::string& what) {
-  if (tangent.is_null()) return tangent;
-  if (!has_tangent(type)) {
-    throw TypeError(fmt::format(
-        "{} must be a null Array, because the value is {}, which has no tangent; got {}", what,
-        type.strengthened().to_string(), tangent.type().to_string()));
-  }
-  Array result = tangent;
-  if (tangent.dtype() != type.dtype()) {
-    const bool fits = is_floating(tangent.dtype()) || is_complex(type.dtype());
-    if (!tangent.type().weak_type() || !has_tangent(tangent.type()) || !fits) {
-      throw TypeError(fmt::format("{} must have dtype {}, the dtype of its value; got {}", what,
-                                  dtype_name(type.dtype()), tangent.type().to_string()));
-    }
-    result = basic_operations().convert(tangent, type.dtype(), /*weak_type=*/false);
-  }
-  if (!std::ranges::equal(result.shape(), type.shape())) {
-    invalid_argument(fmt::format("{} must have the shape {} of its value; got {}", what,
-                                 shape_to_string(type.shape()), tangent.type().to_string()));
-  }
-  return result;
-}
-
 }  // namespace
 
 void check_inputs(const LeafCall& call, const std::vector<bool>& varies, const InputRules& rules) {
@@ -118,7 +88,14 @@ std::vector<Array> tangents_of(const std::string& what, const TreeDef& wanted,
                                 given.to_string()));
   }
   for (size_t i = 0; i < tangents.size(); ++i) {
-    tangents[i] = checked_tangent(tangents[i], types[i], what + leaf_path(wanted, i));
+    if (tangents[i].is_null()) continue;
+    const std::string which = what + leaf_path(wanted, i);
+    if (!has_tangent(types[i])) {
+      throw TypeError(fmt::format(
+          "{} must be a null Array, because the value is {}, which has no tangent; got {}", which,
+          types[i].strengthened().to_string(), tangents[i].type().to_string()));
+    }
+    tangents[i] = checked_tangent(tangents[i], types[i], which);
   }
   return tangents;
 }

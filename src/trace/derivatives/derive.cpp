@@ -201,4 +201,26 @@ ProgramTranspose transpose_program(const ProgramPtr& program, const std::vector<
   });
 }
 
+JvpResults jvp_of_call(const JvpCall& call, const ProgramPtr& program, const ProgramRunner& run) {
+  const ProgramJvp derived = jvp_program(program, present(call.tangents));
+  std::vector<Array> operands(call.primals.begin(), call.primals.end());
+  for (const Array& tangent : call.tangents) {
+    if (!tangent.is_null()) operands.push_back(tangent);
+  }
+  std::vector<Array> all = run(derived.program, operands);
+  const size_t count = derived.varies.size();
+  std::vector<Array> tangents = scatter_arrays(derived.varies, std::span(all).subspan(count));
+  all.resize(count);
+  return {std::move(all), std::move(tangents)};
+}
+
+BatchResults batch_of_call(const BatchCall& call, const ProgramPtr& program,
+                           const ProgramRunner& run) {
+  const ProgramBatch derived =
+      batch_program(program, call.axis, {call.axes.begin(), call.axes.end()});
+  std::vector<int64_t> axes;
+  for (const bool is_batched : derived.is_batched) axes.push_back(is_batched ? 0 : kNotBatched);
+  return {run(derived.program, call.inputs), std::move(axes)};
+}
+
 }  // namespace farcall

@@ -8,6 +8,7 @@
 #include <farcall/core/error.h>
 #include <farcall/program/text.h>
 #include <farcall/trace/interpreter.h>
+#include <farcall/trace/placement.h>
 
 #include "trace/custom/custom.h"
 #include "trace/interpreters/before_rules.h"
@@ -113,6 +114,39 @@ Array without_tangent(const Array& array) {
 
 Array instantiate(const Array& tangent, ShapeDtype type) {
   return tangent.is_null() ? basic_operations().zeros(type.strengthened()) : tangent;
+}
+
+Array checked_tangent(const Array& tangent, ShapeDtype type, const std::string& what,
+                      TangentErrors errors) {
+  const auto refuse = [](bool is_type_error, std::string text) {
+    if (is_type_error) throw TypeError(std::move(text));
+    invalid_argument(std::move(text));
+  };
+  Array result = tangent;
+  if (tangent.dtype() != type.dtype()) {
+    // A number of the host language is accepted for any float dtype.
+    const bool fits = is_floating(tangent.dtype()) || is_complex(type.dtype());
+    if (!tangent.type().weak_type() || !has_tangent(tangent.type()) || !fits) {
+      refuse(errors != TangentErrors::kValue,
+             fmt::format("{} must have dtype {}, the dtype of its value; got {}", what,
+                         dtype_name(type.dtype()), tangent.type().to_string()));
+    }
+    result = basic_operations().convert(tangent, type.dtype(), /*weak_type=*/false);
+  }
+  if (!std::ranges::equal(result.shape(), type.shape())) {
+    refuse(errors == TangentErrors::kType,
+           fmt::format("{} must have the shape {} of its value; got {}", what,
+                       shape_to_string(type.shape()), tangent.type().to_string()));
+  }
+  return result;
+}
+
+Array weak_like(const Array& tangent, ShapeDtype type) {
+  if (!type.weak_type() || !has_tangent(type)) return tangent;
+  Array array = instantiate(tangent, type);
+  if (array.type().weak_type()) return array;
+  if (array.is_concrete()) return with_type(array, type);
+  return basic_operations().convert(array, type.dtype(), /*weak_type=*/true);
 }
 
 Array add_tangents(const Array& x, const Array& y) {

@@ -1,10 +1,10 @@
-// Environment variables that configure the engine.
+// Environment variables.
 #pragma once
 
 #include <cstdlib>
 #include <string>
 
-namespace farcall::pjrt {
+namespace farcall {
 
 // The value of a variable; empty if it is not set.
 inline std::string environment(const char* name) {
@@ -12,4 +12,4 @@ inline std::string environment(const char* name) {
   return value ? value : "";
 }
 
-}  // namespace farcall::pjrt
+}  // namespace farcall
