@@ -10,6 +10,7 @@
 #include <farcall/core/error.h>
 #include <farcall/core/layout.h>
 #include <farcall/core/message.h>
+#include <farcall/core/precision.h>
 #include <farcall/core/shape_dtype.h>
 #include <farcall/ffi/foreign_call.h>
 #include <farcall/ffi/isolation.h>

@@ -129,7 +129,8 @@ class Flag:
     """A flag; ``name`` is without ``jax_``.
 
     ``check`` returns the value to store, or raises ValueError with the allowed values. ``doc`` is
-    the meaning of the flag. ``apply`` is called with a new value.
+    the meaning of the flag. ``apply`` is called with a new value. A flag with ``core_value`` keeps
+    its value here, and sets the core's flag to ``core_value(value)``.
     """
 
     name: str
@@ -137,11 +138,18 @@ class Flag:
     check: Callable[[Any], Any]
     doc: str
     apply: Callable[[Any], None] | None = None
+    core_value: Callable[[Any], Any] | None = None
 
 
+# The names of precisions, and those of the core.
+_CORE_PRECISIONS = {
+    **dict.fromkeys(("default", "fastest", "bfloat16"), "default"),
+    **dict.fromkeys(("high", "bfloat16_3x", "tensorfloat32"), "high"),
+    **dict.fromkeys(("highest", "float32"), "highest"),
+}
+# Algorithms have no effect.
 _PRECISIONS = (
-    *("default", "high", "highest", "fastest"),
-    *("bfloat16", "bfloat16_3x", "tensorfloat32", "float32"),
+    *_CORE_PRECISIONS,
     *("ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM"),
     *("ANY_F8_ANY_F8_ANY", "ANY_F8_ANY_F8_ANY_FAST_ACCUM"),
     *("F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16", "BF16_BF16_F32"),
@@ -179,6 +187,13 @@ _ACTIVE = (
         "allow",
         _choice("allow", "warn", "raise"),
         "what happens when broadcasting adds dimensions to an array",
+    ),
+    Flag(
+        "default_matmul_precision",
+        None,
+        _choice(None, *_PRECISIONS),
+        "the precision of products and convolutions that name none, on devices with a choice",
+        core_value=lambda value: _CORE_PRECISIONS.get(value, "none"),
     ),
     Flag(
         "cache_limit",
@@ -228,12 +243,6 @@ _ACTIVE = (
 
 # Flags of JAX that are accepted without effect, with the reason.
 _WITHOUT_EFFECT = (
-    Flag(
-        "default_matmul_precision",
-        None,
-        _choice(None, *_PRECISIONS),
-        "products are always computed at least in the dtype of their operands",
-    ),
     Flag("check_tracer_leaks", False, _switch, "using a leaked array raises an error"),
     Flag("enable_checks", False, _switch, "internal checks are always on"),
     Flag("traceback_filtering", "auto", _text, "tracebacks show few lines of farcall anyway"),
@@ -313,12 +322,18 @@ def _checked(flag: Flag, value: Any, source: str = "config") -> Any:
     raise ValueError(f"{source}: flag {flag.name} must be {wanted}; got {value!r}") from None
 
 
-def _number_of(name: str, value: Any) -> int:
-    return int(value) if isinstance(value, bool) else _NATIVE[name].index(value)
+def _number_of(flag: Flag, value: Any) -> int:
+    if flag.core_value is not None:
+        value = flag.core_value(value)
+    return int(value) if isinstance(value, bool) else _NATIVE[flag.name].index(value)
+
+
+def _is_in_core(flag: Flag) -> bool:
+    return flag.name in _NATIVE and flag.core_value is None
 
 
 def _read(flag: Flag) -> Any:
-    if flag.name in _NATIVE:
+    if _is_in_core(flag):
         number = _native.get(flag.name)
         return bool(number) if isinstance(flag.default, bool) else _NATIVE[flag.name][number]
     overrides = getattr(_thread, "values", {})
@@ -329,10 +344,10 @@ def _read(flag: Flag) -> Any:
 
 def _set(flag: Flag, value: Any) -> None:
     if flag.name in _NATIVE:
-        _native.set(flag.name, _number_of(flag.name, value))
-    else:
-        if flag.apply is not None:
-            flag.apply(value)
+        _native.set(flag.name, _number_of(flag, value))
+    if flag.apply is not None:
+        flag.apply(value)
+    if not _is_in_core(flag):
         _process[flag.name] = value
 
 
@@ -341,19 +356,18 @@ def overridden(name: str, value: Any) -> Iterator[None]:
     """Sets a flag on this thread until the block ends."""
     flag = _flag_named(name)
     value = _checked(flag, value, name)
+    before = None
     if flag.name in _NATIVE:
-        before = _native.set_on_thread(flag.name, _number_of(flag.name, value))
-        try:
-            yield
-        finally:
-            _native.set_on_thread(flag.name, before)
-        return
+        before = _native.set_on_thread(flag.name, _number_of(flag, value))
     outer: dict[str, Any] = getattr(_thread, "values", {})
-    _thread.values = {**outer, flag.name: value}
+    if not _is_in_core(flag):
+        _thread.values = {**outer, flag.name: value}
     try:
         yield
     finally:
         _thread.values = outer
+        if flag.name in _NATIVE:
+            _native.set_on_thread(flag.name, before)
 
 
 class Config:
@@ -487,7 +501,10 @@ def numpy_rank_promotion(new_val: str) -> contextlib.AbstractContextManager[None
 
 
 def default_matmul_precision(new_val: str | None) -> contextlib.AbstractContextManager[None]:
-    """Has no effect: products are computed at least in the dtype of their operands."""
+    """Within the block, the precision of products and convolutions that name none.
+
+    It is part of their programs. Engines on the host always use the dtype of the operands.
+    """
     return overridden("default_matmul_precision", new_val)
 
 

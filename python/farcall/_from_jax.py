@@ -18,7 +18,7 @@ from farcall.tree import flatten
 
 Rule = Callable[..., Any]
 # Parameters that affect neither values nor shapes here.
-_IGNORED = frozenset({"accuracy", "sharding", "out_sharding", "out_dtype", "precision"})
+_IGNORED = frozenset({"accuracy", "sharding", "out_sharding", "out_dtype"})
 
 
 def from_jax(fun: Any) -> Callable[..., Any]:
@@ -147,11 +147,27 @@ def _scatter(function: Callable[..., Any]) -> Rule:
     return rule
 
 
-def _convolution(x: Any, kernel: Any, *, padding: Any, **options: Any) -> Any:
+def _precision(precision: Any) -> Any:
+    """The same precisions; None for algorithms, which have no effect."""
+    pair = type(precision) is tuple
+    return tuple(lax.Precision[each.name] for each in precision) if pair else None
+
+
+def _product(x: Any, y: Any, *, precision: Any, **options: Any) -> Any:
+    return lax.dot_general(x, y, precision=_precision(precision), **options)
+
+
+def _convolution(x: Any, kernel: Any, *, padding: Any, precision: Any, **options: Any) -> Any:
     numbers = lax.ConvDimensionNumbers(**options.pop("dimension_numbers")._asdict())
     strides = options.pop("window_strides")
     return lax.conv_general_dilated(
-        x, kernel, strides, padding, dimension_numbers=numbers, **options
+        x,
+        kernel,
+        strides,
+        padding,
+        dimension_numbers=numbers,
+        precision=_precision(precision),
+        **options,
     )
 
 
@@ -362,7 +378,7 @@ _RULES: dict[str, Rule] = {
     "copy": lambda x: x,
     "copy_p": lambda x: x,
     "custom_jvp_call": _custom_jvp,
-    "dot_general": lax.dot_general,
+    "dot_general": _product,
     "dynamic_slice": lambda x, *starts, slice_sizes: lax.dynamic_slice(x, starts, slice_sizes),
     "dynamic_update_slice": lambda x, y, *starts: lax.dynamic_update_slice(x, y, starts),
     "gather": _gather,

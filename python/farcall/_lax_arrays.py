@@ -141,7 +141,7 @@ def conv_general_dilated(
       feature_group_count, batch_group_count: the number of independent groups that the features, or
         the batch, are split into.
       preferred_element_type: the dtype of the computation.
-      precision: checked, but has no effect on the CPU.
+      precision: for devices that offer a choice; the native engine ignores it.
       out_sharding: accepted for compatibility with JAX; ignored.
     """
     return _lax._conv_general_dilated(

@@ -47,7 +47,7 @@ void bind_config(nb::module_& module) {
     for (const FlagInfo& info : all_flags()) {
       nb::list values;
       for (const std::string_view value : info.values) {
-        if (!value.empty()) values.append(nb::str(value.data(), value.size()));
+        values.append(nb::str(value.data(), value.size()));
       }
       flags[nb::str(info.name.data(), info.name.size())] = values;
     }

@@ -68,7 +68,8 @@ void bind_convolutions(nb::module_& module) {
       [](const Array& lhs, const Array& rhs, const OptionalSizes& strides,
          const AnyPadding& padding, const OptionalSizes& lhs_dilation,
          const OptionalSizes& rhs_dilation, const lax::ConvSpecs& specs, int64_t feature_groups,
-         int64_t batch_groups, AnyPrecision, std::optional<DType> dtype) {
+         int64_t batch_groups, AnyPrecision precision, std::optional<DType> dtype) {
+        const PrecisionScope scope(precision);
         ConvParams params = conv_params(lhs.rank(), {strides, lhs_dilation, rhs_dilation}, specs);
         params.feature_group_count = feature_groups;
         params.batch_group_count = batch_groups;
@@ -86,7 +87,8 @@ void bind_convolutions(nb::module_& module) {
       module, "_conv_transpose",
       [](const Array& lhs, const Array& rhs, const Sizes& strides, const AnyPadding& padding,
          const OptionalSizes& rhs_dilation, const std::optional<lax::ConvSpecs>& specs,
-         bool transpose, AnyPrecision, std::optional<DType> dtype, bool consistent) {
+         bool transpose, AnyPrecision precision, std::optional<DType> dtype, bool consistent) {
+        const PrecisionScope scope(precision);
         const lax::ConvTransposeOptions options = {
             sizes_or_ones(rhs_dilation, num_spatial(lhs.rank()), "rhs_dilation"), specs, transpose,
             consistent};
@@ -102,8 +104,9 @@ void bind_convolutions(nb::module_& module) {
       module, "_conv_general_dilated_patches",
       [](const Array& lhs, const Sizes& filter_shape, const OptionalSizes& strides,
          const AnyPadding& padding, const OptionalSizes& lhs_dilation,
-         const OptionalSizes& rhs_dilation, const lax::ConvSpecs& specs, AnyPrecision,
+         const OptionalSizes& rhs_dilation, const lax::ConvSpecs& specs, AnyPrecision precision,
          std::optional<DType> dtype) {
+        const PrecisionScope scope(precision);
         const Array x = wanted(lhs, dtype);
         return lax::conv_general_dilated_patches(
             x, filter_shape,
@@ -116,7 +119,8 @@ void bind_convolutions(nb::module_& module) {
       module, "_conv_general_dilated_local",
       [](const Array& lhs, const Array& rhs, const OptionalSizes& strides,
          const AnyPadding& padding, const Sizes& filter_shape, const OptionalSizes& lhs_dilation,
-         const OptionalSizes& rhs_dilation, const lax::ConvSpecs& specs, AnyPrecision) {
+         const OptionalSizes& rhs_dilation, const lax::ConvSpecs& specs, AnyPrecision precision) {
+        const PrecisionScope scope(precision);
         return lax::conv_general_dilated_local(
             lhs, rhs, filter_shape,
             patch_params(lhs, filter_shape, padding,

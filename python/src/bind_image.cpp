@@ -30,15 +30,19 @@ struct Argument<image::ResizeMethod> {
 void bind_image(nb::module_& module) {
   using Sizes = std::vector<int64_t>;
   const Parameter antialias = {"antialias", true}, precision = {"precision", nb::none()};
-  def_function(
-      module, "resize",
-      [](const Array& image, const Sizes& shape, image::ResizeMethod method, bool antialias,
-         AnyPrecision) { return image::resize(image, shape, method, antialias); },
-      {"image", "shape", "method", antialias, precision});
+  def_function(module, "resize",
+               [](const Array& image, const Sizes& shape, image::ResizeMethod method,
+                  bool antialias, AnyPrecision precision) {
+                 const PrecisionScope scope(precision);
+                 return image::resize(image, shape, method, antialias);
+               },
+               {"image", "shape", "method", antialias, precision});
   def_function(
       module, "scale_and_translate",
       [](const Array& image, const Sizes& shape, const Sizes& spatial_dims, const Array& scale,
-         const Array& translation, image::ResizeMethod method, bool antialias, AnyPrecision) {
+         const Array& translation, image::ResizeMethod method, bool antialias,
+         AnyPrecision precision) {
+        const PrecisionScope scope(precision);
         return image::scale_and_translate(image, shape, spatial_dims, scale, translation, method,
                                           antialias);
       },

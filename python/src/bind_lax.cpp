@@ -233,7 +233,7 @@ void bind_others(nb::module_& module) {
       "dot_general",
       [](nb::handle lhs, nb::handle rhs, nb::sequence dimension_numbers, nb::handle precision,
          nb::handle preferred_element_type) {
-        check_precision(precision);
+        const PrecisionScope scope(to_precision(precision));
         std::optional<DType> preferred;
         if (!preferred_element_type.is_none()) preferred = to_dtype(preferred_element_type);
         const auto part = [&](size_t i, size_t j) {

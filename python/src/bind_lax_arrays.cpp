@@ -186,17 +186,26 @@ void bind_forms(nb::module_& module) {
 }
 
 void bind_products(nb::module_& module) {
-  def_function(
-      module, "batch_matmul",
-      [](const Array& lhs, const Array& rhs, AnyPrecision) { return lax::batch_matmul(lhs, rhs); },
-      {"lhs", "rhs", {"precision", nb::none()}});
-  def_function(module, "_dot",
-               [](const Array& lhs, const Array& rhs, AnyPrecision, std::optional<DType> dtype) {
-                 return lax::dot(lhs, rhs, dtype);
+  def_function(module, "batch_matmul",
+               [](const Array& lhs, const Array& rhs, AnyPrecision precision) {
+                 const PrecisionScope scope(precision);
+                 return lax::batch_matmul(lhs, rhs);
                },
-               {"lhs", "rhs", "precision", "preferred_element_type"});
-  def_function(module, "_ragged_dot", lax::ragged_dot,
-               {"lhs", "rhs", "group_sizes", "preferred_element_type"});
+               {"lhs", "rhs", {"precision", nb::none()}});
+  def_function(
+      module, "_dot",
+      [](const Array& lhs, const Array& rhs, AnyPrecision precision, std::optional<DType> dtype) {
+        const PrecisionScope scope(precision);
+        return lax::dot(lhs, rhs, dtype);
+      },
+      {"lhs", "rhs", "precision", "preferred_element_type"});
+  def_function(module, "_ragged_dot",
+               [](const Array& lhs, const Array& rhs, const Array& sizes, AnyPrecision precision,
+                  std::optional<DType> dtype) {
+                 const PrecisionScope scope(precision);
+                 return lax::ragged_dot(lhs, rhs, sizes, dtype);
+               },
+               {"lhs", "rhs", "group_sizes", "precision", "preferred_element_type"});
   def_function(module, "_fft",
                [](const Array& x, const std::string& type, const Sizes& lengths) {
                  return lax::fft(x, type, lengths);

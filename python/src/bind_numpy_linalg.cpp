@@ -150,7 +150,8 @@ void bind_numpy_matrices(nb::module_& module) {
   const Parameter offset = {"offset", 0};
   def_function(module, "matrix_power", numpy::linalg::matrix_power, {"a", "n"});
   def_function<1>(module, "multi_dot",
-                  [](const std::vector<Array>& arrays, AnyPrecision) {
+                  [](const std::vector<Array>& arrays, AnyPrecision precision) {
+                    const PrecisionScope scope(precision);
                     return numpy::linalg::multi_dot(arrays);
                   },
                   {"arrays", {"precision", nb::none()}});

@@ -54,25 +54,31 @@ void bind_numpy_products(nb::module_& module) {
                                                       {"inner", numpy::inner},
                                                       {"vdot", numpy::vdot}};
   for (const auto& [name, function] : products) {
-    def_function<2>(
-        module, name,
-        [function = function](const Array& a, const Array& b, AnyPrecision,
-                              OptionalDType preferred) { return function(a, b, preferred); },
-        {"a", "b", precision, preferred});
+    def_function<2>(module, name,
+                    [function = function](const Array& a, const Array& b, AnyPrecision precision,
+                                          OptionalDType preferred) {
+                      const PrecisionScope scope(precision);
+                      return function(a, b, preferred);
+                    },
+                    {"a", "b", precision, preferred});
   }
   def_function(module, "outer",
                [](const Array& a, const Array& b, NoOut) { return numpy::outer(a, b); },
                {"a", "b", out});
   def_function<2>(module, "tensordot",
-                  [](const Array& a, const Array& b, const TensordotAxes& axes, AnyPrecision,
-                     OptionalDType preferred) {
+                  [](const Array& a, const Array& b, const TensordotAxes& axes,
+                     AnyPrecision precision, OptionalDType preferred) {
+                    const PrecisionScope scope(precision);
                     return axes.count ? numpy::tensordot(a, b, *axes.count, preferred)
                                       : numpy::tensordot(a, b, axes.x, axes.y, preferred);
                   },
                   {"a", "b", {"axes", 2}, precision, preferred});
   def_function<3>(module, "vecdot",
-                  [](const Array& x1, const Array& x2, int64_t axis, AnyPrecision,
-                     OptionalDType preferred) { return numpy::vecdot(x1, x2, axis, preferred); },
+                  [](const Array& x1, const Array& x2, int64_t axis, AnyPrecision precision,
+                     OptionalDType preferred) {
+                    const PrecisionScope scope(precision);
+                    return numpy::vecdot(x1, x2, axis, preferred);
+                  },
                   {"x1", "x2", {"axis", -1}, precision, preferred});
   def_function(module, "matvec", numpy::matvec, {"x1", "x2"});
   def_function(module, "vecmat", numpy::vecmat, {"x1", "x2"});
@@ -94,7 +100,8 @@ void bind_numpy_products(nb::module_& module) {
   for (const auto& [name, function, mode] : slidings) {
     def_function<2>(module, name,
                     [function = function](const Array& a, const Array& v, numpy::ConvolveMode mode,
-                                          AnyPrecision, OptionalDType preferred) {
+                                          AnyPrecision precision, OptionalDType preferred) {
+                      const PrecisionScope scope(precision);
                       return function(a, v, mode, preferred);
                     },
                     {"a", "v", {"mode", mode}, precision, preferred});
@@ -102,8 +109,9 @@ void bind_numpy_products(nb::module_& module) {
   def_function(
       module, "_einsum",
       [](const std::string& subscripts, const std::vector<Array>& operands,
-         const std::optional<numpy::EinsumPath>& path, bool in_order, AnyPrecision,
+         const std::optional<numpy::EinsumPath>& path, bool in_order, AnyPrecision precision,
          OptionalDType preferred) {
+        const PrecisionScope scope(precision);
         return numpy::einsum(subscripts, operands, {path, in_order, preferred});
       },
       {"subscripts", "operands", "path", "in_order", "precision", "preferred_element_type"});

@@ -53,19 +53,23 @@ void bind_signal(nb::module_& module) {
   for (const auto& [name, function] : convolutions) {
     def_function(module, name,
                  [function = function](const Array& in1, const Array& in2, signal::Mode mode,
-                                       signal::Method method,
-                                       AnyPrecision) { return function(in1, in2, mode, method); },
+                                       signal::Method method, AnyPrecision precision) {
+                   const PrecisionScope scope(precision);
+                   return function(in1, in2, mode, method);
+                 },
                  {"in1", "in2", mode, method, precision});
   }
   using OfPlanes = Array (*)(const Array&, const Array&, signal::Mode);
   const std::pair<const char*, OfPlanes> of_planes[] = {{"convolve2d", signal::convolve2d},
                                                         {"correlate2d", signal::correlate2d}};
   for (const auto& [name, function] : of_planes) {
-    def_function(
-        module, name,
-        [function = function](const Array& in1, const Array& in2, signal::Mode mode, ZerosOutside,
-                              ZerosOutside, AnyPrecision) { return function(in1, in2, mode); },
-        {"in1", "in2", mode, boundary, fillvalue, precision});
+    def_function(module, name,
+                 [function = function](const Array& in1, const Array& in2, signal::Mode mode,
+                                       ZerosOutside, ZerosOutside, AnyPrecision precision) {
+                   const PrecisionScope scope(precision);
+                   return function(in1, in2, mode);
+                 },
+                 {"in1", "in2", mode, boundary, fillvalue, precision});
   }
   def_function(module, "fftconvolve", signal::fftconvolve,
                {"in1", "in2", mode, {"axes", nb::none()}});

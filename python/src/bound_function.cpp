@@ -106,9 +106,13 @@ NoOut Argument<NoOut>::from(nb::handle object, ArgumentPlace place) {
               fmt::format("{}: arrays are immutable; argument out must be None", place.function));
 }
 
-void check_precision(nb::handle precision) {
-  if (precision.is_none()) return;
-  nb::module_::import_("farcall.lax._precision").attr("canonicalize_precision")(precision);
+AnyPrecision to_precision(nb::handle object) {
+  if (object.is_none()) return std::nullopt;
+  const nb::object found =
+      nb::module_::import_("farcall.lax._precision").attr("precision_pair")(object);
+  if (found.is_none()) return std::nullopt;
+  const auto at = [&](size_t i) { return static_cast<Precision>(nb::cast<int>(found[i])); };
+  return OperandPrecisions{at(0), at(1)};
 }
 
 DType Argument<DType>::from(nb::handle object, ArgumentPlace) { return to_dtype(object); }

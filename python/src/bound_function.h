@@ -17,6 +17,7 @@
 
 #include <farcall/core/dtype.h>
 #include <farcall/core/list_of.h>
+#include <farcall/core/precision.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/trace/array.h>
 
@@ -98,16 +99,13 @@ template <>
 struct Argument<NoOut> {
   static NoOut from(nb::handle object, ArgumentPlace place);
 };
-// JAX's argument `precision`. It is only validated: on the CPU, products always have the precision
-// of their dtype. Raises ValueError.
-void check_precision(nb::handle precision);
-struct AnyPrecision {};
+// JAX's argument `precision`. None, and algorithms, which have no effect, give nothing. Raises
+// ValueError.
+using AnyPrecision = std::optional<OperandPrecisions>;
+AnyPrecision to_precision(nb::handle object);
 template <>
 struct Argument<AnyPrecision> {
-  static AnyPrecision from(nb::handle object, ArgumentPlace) {
-    check_precision(object);
-    return {};
-  }
+  static AnyPrecision from(nb::handle object, ArgumentPlace) { return to_precision(object); }
 };
 template <>
 struct Argument<nb::handle> {

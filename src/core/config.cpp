@@ -47,11 +47,9 @@ void set_for_thread(uint64_t mask, unsigned shift, int value) {
 
 void check(Flag flag, unsigned value) {
   const FlagInfo& info = all_flags()[static_cast<size_t>(flag)];
-  size_t count = 0;
-  for (const std::string_view name : info.values) count += !name.empty();
-  if (value < count) return;
+  if (value < info.values.size()) return;
   invalid_argument(fmt::format("config: flag {} takes a value from 0 to {}, got {}", info.name,
-                               count - 1, value));
+                               info.values.size() - 1, value));
 }
 
 // Whether an environment variable switches the flag on, as FARCALL_DEBUG_NANS=1 does.
@@ -66,15 +64,23 @@ bool is_on_in_environment(std::string_view flag) {
 }  // namespace
 
 const std::array<FlagInfo, kNumFlags>& all_flags() {
+  static constexpr std::string_view kSwitch[] = {"false", "true"};
+  static constexpr std::string_view kDtypePromotions[] = {"standard", "strict"};
+  static constexpr std::string_view kRankPromotions[] = {"allow", "warn", "raise"};
+  // Of both operands, or of the left and the right one.
+  static constexpr std::string_view kPrecisions[] = {
+      "none", "default",       "default, high",    "default, highest", "high, default",
+      "high", "high, highest", "highest, default", "highest, high",    "highest"};
   static constexpr std::array<FlagInfo, kNumFlags> table = {{
-      {Flag::kEnableX64, "enable_x64", {"false", "true"}},
-      {Flag::kDebugNans, "debug_nans", {"false", "true"}},
-      {Flag::kDebugInfs, "debug_infs", {"false", "true"}},
-      {Flag::kDisableJit, "disable_jit", {"false", "true"}},
-      {Flag::kLogCompiles, "log_compiles", {"false", "true"}},
-      {Flag::kNumpyDtypePromotion, "numpy_dtype_promotion", {"standard", "strict"}},
-      {Flag::kNumpyRankPromotion, "numpy_rank_promotion", {"allow", "warn", "raise"}},
-      {Flag::kCheckForeignCalls, "check_foreign_calls", {"false", "true"}},
+      {Flag::kEnableX64, "enable_x64", kSwitch},
+      {Flag::kDebugNans, "debug_nans", kSwitch},
+      {Flag::kDebugInfs, "debug_infs", kSwitch},
+      {Flag::kDisableJit, "disable_jit", kSwitch},
+      {Flag::kLogCompiles, "log_compiles", kSwitch},
+      {Flag::kNumpyDtypePromotion, "numpy_dtype_promotion", kDtypePromotions},
+      {Flag::kNumpyRankPromotion, "numpy_rank_promotion", kRankPromotions},
+      {Flag::kCheckForeignCalls, "check_foreign_calls", kSwitch},
+      {Flag::kMatmulPrecision, "default_matmul_precision", kPrecisions},
   }};
   return table;
 }

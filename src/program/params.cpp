@@ -17,10 +17,12 @@ void unknown_params(std::string_view wanted, const std::type_info* got) {
                                                 wanted, got ? got->name() : "none"));
 }
 
-const Value& find_field(std::span<const NamedValue> fields, std::string_view name) {
+const Value* find_field(std::span<const NamedValue> fields, std::string_view name,
+                        bool is_optional) {
   for (const NamedValue& field : fields) {
-    if (field.name == name) return field.value;
+    if (field.name == name) return &field.value;
   }
+  if (is_optional) return nullptr;
   invalid_argument(fmt::format("parameter \"{}\" is missing", name));
 }
 

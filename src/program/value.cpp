@@ -29,6 +29,9 @@ void from_value(const Value& value, DType& out) {
   if (!dtype) invalid_argument(fmt::format("{} is not a dtype", name));
   out = *dtype;
 }
+void from_value(const Value& value, Precision& out) {
+  out = precision_named(get<std::string>(value, "a precision"));
+}
 void from_value(const Value& value, ShapeDtype& out) {
   out = get<ShapeDtype>(value, "an array type such as f32[2]");
 }

@@ -13,11 +13,14 @@
 namespace farcall::stablehlo {
 namespace {
 
-// Without it, XLA multiplies float32 with the ten bits of TensorFloat-32 on GPUs.
-std::string_view precision_text(const Emitter& e) {
-  return e.is_for_accelerator() ? ", precision_config = [#stablehlo<precision HIGHEST>, "
-                                  "#stablehlo<precision HIGHEST>]"
-                                : "";
+// Without a precision, XLA multiplies float32 with the ten bits of TensorFloat-32 on GPUs.
+std::string precision_text(const Emitter& e, std::optional<OperandPrecisions> precision) {
+  if (!precision && e.is_for_accelerator()) precision = {Precision::kHighest, Precision::kHighest};
+  if (!precision) return "";
+  constexpr std::string_view kNames[] = {"DEFAULT", "HIGH", "HIGHEST"};
+  const auto text = [&](Precision p) { return kNames[static_cast<size_t>(p)]; };
+  return fmt::format(", precision_config = [#stablehlo<precision {}>, #stablehlo<precision {}>]",
+                     text(precision->first), text(precision->second));
 }
 
 Values dot_general(Emitter& e, const Call& call) {
@@ -39,7 +42,7 @@ Values dot_general(Emitter& e, const Call& call) {
                        "rhs_batching_dimensions = {}, lhs_contracting_dimensions = {}, "
                        "rhs_contracting_dimensions = {}>{}",
                        list_text(p.lhs_batch), list_text(p.rhs_batch), list_text(p.lhs_contracting),
-                       list_text(p.rhs_contracting), precision_text(e)));
+                       list_text(p.rhs_contracting), precision_text(e, p.precision)));
   return {is_widened ? e.convert(product, call.result().dtype()) : product};
 }
 
@@ -68,7 +71,7 @@ Values convolution(Emitter& e, const Call& call) {
       dimension_names(p.lhs_spec, "b", "f"), dimension_names(p.rhs_spec, "o", "i"),
       dimension_names(p.out_spec, "b", "f"), array_text(p.window_strides), pairs_text(p.padding),
       array_text(p.lhs_dilation), array_text(p.rhs_dilation), p.feature_group_count,
-      p.batch_group_count, precision_text(e));
+      p.batch_group_count, precision_text(e, p.precision));
   if (!e.is_for_accelerator() || !is_complex(call.dtype())) {
     return {e.op("stablehlo.convolution", call.inputs, call.result(), attributes)};
   }

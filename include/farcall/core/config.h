@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include <farcall/core/dtype.h>
@@ -24,8 +25,9 @@ enum class Flag : uint8_t {
   kNumpyRankPromotion,   // a RankPromotion
   kCheckForeignCalls,    // foreign calls compiled while this is on run between guard bytes
                          // (ffi/checked_call.h)
+  kMatmulPrecision,      // the precision of products that name none (core/precision.h)
 };
-inline constexpr size_t kNumFlags = 8;
+inline constexpr size_t kNumFlags = 9;
 
 // Whether operands of different dtypes are promoted. kStrict allows that only for numbers of the
 // host language.
@@ -37,7 +39,7 @@ struct FlagInfo {
   Flag flag;
   std::string_view name;  // "enable_x64"
   // The names of its values in order, the default first. A switch has "false" and "true".
-  std::array<std::string_view, 3> values;
+  std::span<const std::string_view> values;
 };
 // Indexed by Flag.
 FARCALL_API const std::array<FlagInfo, kNumFlags>& all_flags();
@@ -50,7 +52,7 @@ constexpr uint64_t mask_of(Flag flag) { return ((uint64_t{1} << kFlagBits) - 1) 
 // The flags of the process; the bits from kThreadsShift on count the threads that have overrides.
 // While that count is 0, no thread-local variable is read.
 FARCALL_API extern std::atomic<uint64_t> process_flags;
-inline constexpr unsigned kThreadsShift = 40;
+inline constexpr unsigned kThreadsShift = 44;
 FARCALL_API uint64_t flags_of_thread();
 
 // The flags in effect on this thread. Every jitted call reads them.
@@ -94,7 +96,7 @@ FARCALL_API void set_thread_override(Flag flag, int value);
 inline constexpr unsigned kMaxDevices = 1U << 8;
 inline constexpr unsigned kUnresolvedDevice = kMaxDevices - 1;  // before the engine is asked
 namespace detail {
-inline constexpr unsigned kDeviceShift = 32;
+inline constexpr unsigned kDeviceShift = 36;
 inline constexpr uint64_t kDeviceMask = uint64_t{kMaxDevices - 1} << kDeviceShift;
 static_assert(kNumFlags * kFlagBits <= kDeviceShift && kDeviceShift + 8 <= kThreadsShift);
 }  // namespace detail

@@ -14,8 +14,9 @@
 namespace farcall::lax {
 
 // Omitted strides and dilations are 1, omitted paddings 0. Omitted specs mean: batch (for weights:
-// output features) first, features second, then the spatial dimensions. Raises INVALID_ARGUMENT if
-// the operands do not fit.
+// output features) first, features second, then the spatial dimensions. An omitted precision is
+// that of the PrecisionScope (core/precision.h). Raises INVALID_ARGUMENT if the operands do not
+// fit.
 FARCALL_API Array conv_general_dilated(const Array& lhs, const Array& rhs, ConvParams params = {});
 
 // The shape of the result for operands of these shapes.

@@ -84,7 +84,8 @@ FARCALL_API Array argmin(const Array& x, int64_t axis, DType index_dtype = DType
 
 // Sums products over the contracting dimensions, for each index of the batch dimensions. The
 // dimensions of the result: batch, the others of lhs, the others of rhs. The result has the
-// preferred dtype; if that is wider than the operands', the sums are computed in it.
+// preferred dtype; if that is wider than the operands', the sums are computed in it. The precision
+// is that of the PrecisionScope (core/precision.h).
 FARCALL_API Array dot_general(const Array& lhs, const Array& rhs, ListOf<int64_t> lhs_contracting,
                               ListOf<int64_t> rhs_contracting, ListOf<int64_t> lhs_batch = {},
                               ListOf<int64_t> rhs_batch = {},

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include <farcall/core/precision.h>
 #include <farcall/core/sizes.h>
 #include <farcall/program/params.h>
 
@@ -33,6 +35,7 @@ struct ConvParams {
   std::vector<int64_t> rhs_dilation;
   std::vector<int64_t> rhs_spec;
   std::vector<int64_t> window_strides;
+  std::optional<OperandPrecisions> precision = {};  // as for dot_general
   static constexpr auto fields() {
     using P = ConvParams;
     return std::tuple(field("batch_group_count", &P::batch_group_count),
@@ -40,7 +43,8 @@ struct ConvParams {
                       field("lhs_dilation", &P::lhs_dilation), field("lhs_spec", &P::lhs_spec),
                       field("out_spec", &P::out_spec), field("padding", &P::padding),
                       field("rhs_dilation", &P::rhs_dilation), field("rhs_spec", &P::rhs_spec),
-                      field("window_strides", &P::window_strides));
+                      field("window_strides", &P::window_strides),
+                      optional_field("precision", &P::precision));
   }
 };
 

@@ -53,10 +53,17 @@ template <class Struct, class T>
 struct Field {
   std::string_view name;
   T Struct::*member;
+  bool is_optional = false;
 };
 template <class Struct, class T>
 constexpr Field<Struct, T> field(std::string_view name, T Struct::*member) {
   return {name, member};
+}
+// A field that is not listed while it is empty, so texts may omit it.
+template <class Struct, class T>
+constexpr Field<Struct, std::optional<T>> optional_field(std::string_view name,
+                                                         std::optional<T> Struct::*member) {
+  return {name, member, /*is_optional=*/true};
 }
 
 namespace detail {
@@ -69,6 +76,7 @@ inline size_t hash_of(int64_t v) { return static_cast<size_t>(v); }
 inline size_t hash_of(double v) { return std::bit_cast<uint64_t>(v); }
 inline size_t hash_of(const std::string& v) { return std::hash<std::string>()(v); }
 inline size_t hash_of(DType v) { return static_cast<size_t>(v); }
+inline size_t hash_of(Precision v) { return static_cast<size_t>(v); }
 inline size_t hash_of(ShapeDtype v) { return v.hash(); }
 inline size_t hash_of(const Attributes& v) { return v.hash(); }
 inline size_t hash_of(const ProgramPtr& v) { return hash_of_program(v); }
@@ -138,7 +146,22 @@ inline void add_programs(std::string_view name, const std::vector<ProgramPtr>& p
 }
 
 [[noreturn]] FARCALL_API void unknown_params(std::string_view wanted, const std::type_info* got);
-FARCALL_API const Value& find_field(std::span<const NamedValue> fields, std::string_view name);
+// Null if there is no such field and it is optional.
+FARCALL_API const Value* find_field(std::span<const NamedValue> fields, std::string_view name,
+                                    bool is_optional);
+
+// The field may be of a base of Struct.
+template <class Base, class T, class Struct>
+void list_field(const Field<Base, T>& field, const Struct& from, std::vector<NamedValue>& out) {
+  Value value = to_value(from.*(field.member));
+  if (field.is_optional && std::holds_alternative<std::monostate>(value)) return;
+  out.push_back({std::string(field.name), std::move(value)});
+}
+template <class Base, class T, class Struct>
+void read_field(const Field<Base, T>& field, std::span<const NamedValue> from, Struct& out) {
+  const Value* value = find_field(from, field.name, field.is_optional);
+  if (value != nullptr) from_value(*value, out.*(field.member));
+}
 
 template <class Struct>
 class ParamsOf final : public Params {
@@ -163,11 +186,7 @@ class ParamsOf final : public Params {
   }
   std::vector<NamedValue> fields() const override {
     std::vector<NamedValue> result;
-    std::apply(
-        [&](const auto&... f) {
-          (result.push_back({std::string(f.name), to_value(value_.*(f.member))}), ...);
-        },
-        Struct::fields());
+    std::apply([&](const auto&... f) { (list_field(f, value_, result), ...); }, Struct::fields());
     return result;
   }
   std::vector<NamedProgram> programs() const override {
@@ -207,11 +226,8 @@ const Struct* try_params(const Params* params) {
 template <class Struct>
 ParamsPtr parse_params(std::span<const NamedValue> fields) {
   Struct value;
-  std::apply(
-      [&](const auto&... f) {
-        (from_value(detail::find_field(fields, f.name), value.*(f.member)), ...);
-      },
-      Struct::fields());
+  std::apply([&](const auto&... f) { (detail::read_field(f, fields, value), ...); },
+             Struct::fields());
   return make_params(std::move(value));
 }
 

@@ -9,6 +9,7 @@
 
 #include <farcall/core/dtype.h>
 #include <farcall/core/export.h>
+#include <farcall/core/precision.h>
 #include <farcall/core/shape_dtype.h>
 #include <farcall/ffi/attribute.h>
 
@@ -41,6 +42,7 @@ inline Value to_value(int64_t v) { return v; }
 inline Value to_value(double v) { return v; }
 inline Value to_value(const std::string& v) { return v; }
 inline Value to_value(DType v) { return std::string(dtype_short_name(v)); }
+inline Value to_value(Precision v) { return std::string(precision_name(v)); }
 inline Value to_value(ShapeDtype v) { return v; }
 inline Value to_value(const Attributes& v) { return v; }
 inline Value to_value(const ProgramPtr& v) { return v; }
@@ -56,6 +58,7 @@ FARCALL_API void from_value(const Value& value, int64_t& out);
 FARCALL_API void from_value(const Value& value, double& out);
 FARCALL_API void from_value(const Value& value, std::string& out);
 FARCALL_API void from_value(const Value& value, DType& out);
+FARCALL_API void from_value(const Value& value, Precision& out);
 FARCALL_API void from_value(const Value& value, ShapeDtype& out);
 FARCALL_API void from_value(const Value& value, Attributes& out);
 FARCALL_API void from_value(const Value& value, ProgramPtr& out);

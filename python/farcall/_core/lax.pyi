@@ -311,7 +311,11 @@ def _conv_transpose_shape(
 ) -> tuple[int, ...]: ...
 def _dot(lhs: ArrayLike, rhs: ArrayLike, precision: Any, preferred_element_type: Any) -> Array: ...
 def _ragged_dot(
-    lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike, preferred_element_type: Any
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    group_sizes: ArrayLike,
+    precision: Any,
+    preferred_element_type: Any,
 ) -> Array: ...
 def _reduce(
     operands: Sequence[Array], init_values: Sequence[Array], computation: Any, dimensions: Any

@@ -18,7 +18,7 @@ _RESIZING = {
           scale, translation: one number for each of ``spatial_dims``.
           method: ``linear``, ``cubic``, ``lanczos3``, ``lanczos5`` or a ResizeMethod.
           antialias: whether to widen the kernel where the image shrinks.
-          precision: checked, but has no effect on the CPU.
+          precision: for devices that offer a choice; the native engine ignores it.
 
         Raises:
           ValueError: for a shape of another rank, and for method ``nearest``.
@@ -31,7 +31,7 @@ _RESIZING = {
           method: ``nearest``, ``linear``, ``cubic`` (Keys, a = -0.5), ``lanczos3``, ``lanczos5``,
             their aliases, or a ResizeMethod.
           antialias: whether to widen the kernel where the image shrinks.
-          precision: checked, but has no effect on the CPU.
+          precision: for devices that offer a choice; the native engine ignores it.
 
         Returns:
           An array of this shape; integers become float32, except for ``nearest``.

@@ -6,7 +6,7 @@ from farcall import _core
 from farcall._docs.document import document
 
 _OPTIONS = """
-          precision: checked, but has no effect on the CPU.
+          precision: for devices that offer a choice; the native engine ignores it.
           preferred_element_type: the dtype of the result, and of the accumulation if it is wider.
 """
 _PRODUCTS = {
@@ -69,7 +69,7 @@ _PRODUCTS = {
           a, v: the vectors, exchanged if ``v`` is longer.
           mode: "full": all positions where they overlap; "same": the size of the longer one;
             "valid": positions where they overlap completely.
-          precision: checked, but has no effect on the CPU.
+          precision: for devices that offer a choice; the native engine ignores it.
           preferred_element_type: the dtype of the products and sums.
 
         Raises:
@@ -139,7 +139,7 @@ _LINALG = {
 
         Args:
           arrays: 2 to 1000 matrices; the first and the last may be vectors.
-          precision: checked, but has no effect on the CPU.
+          precision: for devices that offer a choice; the native engine ignores it.
         """,
     "cross": "The cross product of vectors of three elements along ``axis``.",
     "matrix_transpose": "``x`` with its last two dimensions exchanged.",
@@ -285,7 +285,7 @@ _SIGNAL = {
         Args:
           mode: "full", "same" (the size of ``in1``, centred), or "valid" (complete overlap).
           method: "direct", "fft", or "auto", which is "direct".
-          precision: checked, but has no effect on the CPU.
+          precision: for devices that offer a choice; the native engine ignores it.
 
         Raises:
           ValueError: for arrays of different ranks, empty arrays, and unknown modes or methods.

@@ -256,7 +256,7 @@ _OTHERS = {
           lhs, rhs: arrays.
           dimension_numbers: ``((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))``,
             sequences of dimensions paired in order.
-          precision: checked, but has no effect on the CPU.
+          precision: for devices that offer a choice; the native engine ignores it.
           preferred_element_type: the dtype of the result; None for the promoted dtype.
 
         Returns:

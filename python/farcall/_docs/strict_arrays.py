@@ -100,7 +100,7 @@ _DOCS = {
         Args:
           lhs: [..., m, k].
           rhs: [..., k, n].
-          precision: checked, but has no effect on the CPU.
+          precision: for devices that offer a choice; the native engine ignores it.
 
         Returns:
           [..., m, n].

@@ -13,7 +13,6 @@ from farcall._core import control_flow as _collectives
 from farcall._functions import check_callable, wraps
 from farcall._lax_arrays import conv_dimension_numbers
 from farcall._placement import with_sharding_constraint as with_sharding_constraint
-from farcall.lax._precision import canonicalize_precision
 
 __all__ = [
     "ConvGeneralDilatedDimensionNumbers",
@@ -128,7 +127,7 @@ def ragged_dot(
       lhs: [m, k].
       rhs: [g, k, n].
       group_sizes: integers [g]: the number of rows of each group. Rows after the last group give 0.
-      precision: checked, but has no effect on the CPU.
+      precision: for devices that offer a choice; the native engine ignores it.
       preferred_element_type: the dtype of the result.
       group_offset: must be None.
 
@@ -138,10 +137,9 @@ def ragged_dot(
     Raises:
       ValueError: for other shapes.
     """
-    canonicalize_precision(precision)
     if group_offset is not None:
         raise NotImplementedError("ragged_dot: group_offset must be None")
-    return _lax._ragged_dot(lhs, rhs, group_sizes, preferred_element_type)
+    return _lax._ragged_dot(lhs, rhs, group_sizes, precision, preferred_element_type)
 
 
 # ---- shapes of windows and convolutions ----------------------------------------------------------

@@ -1,4 +1,7 @@
-"""The precision of products; no effect on the CPU, which uses the dtype's full precision."""
+"""The precision of products: part of programs, for devices that offer a choice.
+
+The native engine always uses the dtype's full precision.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import enum
 from typing import Any, NamedTuple, TypeAlias
 
 from farcall import dtypes
+from farcall._config import config
 
 __all__ = [
     "AccuracyMode",
@@ -173,9 +177,13 @@ _NAMES = {
 def canonicalize_precision(precision: Any) -> Any:
     """Converts a precision argument to None, an algorithm, or a pair of Precisions.
 
+    None becomes the precision of ``default_matmul_precision``.
+
     Raises:
       ValueError: for an invalid precision.
     """
+    if precision is None:
+        precision = config.default_matmul_precision
     if precision is None or isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
         return precision
     if isinstance(precision, (tuple, list)) and len(precision) == 2:
@@ -183,6 +191,16 @@ def canonicalize_precision(precision: Any) -> Any:
         return first, second
     found = _precision(precision)
     return found if isinstance(found, DotAlgorithmPreset) else (found, found)
+
+
+def precision_pair(precision: Any) -> tuple[int, int] | None:
+    """The precisions of both operands as numbers. None for algorithms, which have no effect.
+
+    Raises:
+      ValueError: for an invalid precision.
+    """
+    found = canonicalize_precision(precision)
+    return tuple(each.value for each in found) if type(found) is tuple else None
 
 
 def _precision(value: Any) -> Any:

@@ -73,7 +73,7 @@ def dot(
 ) -> _core.Array:
     """The product of vectors and matrices, or ``dot_general`` with ``dimension_numbers``.
 
-    ``precision`` is checked, but has no effect on the CPU; ``preferred_element_type`` is as for
+    ``precision`` is for devices that offer a choice; ``preferred_element_type`` is as for
     ``dot_general``.
     """
     if dimension_numbers is None:

@@ -32,7 +32,7 @@ def einsum(
       out: not supported.
       optimize: a path of ``einsum_path``, or False for left to right. By default the pair with the
         smallest product is multiplied first.
-      precision: checked, but has no effect on the CPU.
+      precision: for devices that offer a choice; the native engine ignores it.
       preferred_element_type: the dtype of the result, and of the accumulation if it is wider.
     """
     refuse_out(out, "einsum")

@@ -304,6 +304,7 @@ namespace lax {
 
 Array conv_general_dilated(const Array& lhs, const Array& rhs, ConvParams params) {
   const Array operands[] = {lhs, rhs};
+  if (!params.precision) params.precision = default_precision();
   return bind_one(kConv, make_params(with_defaults(std::move(params), lhs.rank())), operands);
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/layout.h>
+#include <farcall/core/precision.h>
 #include <farcall/core/sizes.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/promotion.h>
@@ -117,7 +118,9 @@ struct Side {
 // The cotangent of the operand `linear`, given the cotangent of the result. `position`: the
 // result's first dimension that comes from the other operand's kept dimensions.
 Array dot_cotangent(const Array& cotangent, const Array& other_value, const Side& linear,
-                    const Side& other, size_t position) {
+                    const Side& other, size_t position,
+                    std::optional<OperandPrecisions> precision) {
+  const PrecisionScope scope(precision);
   const std::vector<int64_t> batch = all_dimensions(linear.batch.size());
   const std::vector<int64_t> other_kept = other.kept();
   std::vector<int64_t> contracting = all_dimensions(other_kept.size());
@@ -142,10 +145,11 @@ std::vector<Array> dot_transpose(const TransposeCall& call) {
   const Array& cotangent = call.cotangents[0];
   const size_t num_batch = p.lhs_batch.size();
   if (call.is_linear(0)) {
-    return {dot_cotangent(cotangent, call.inputs[1], left, right, num_batch + left.kept().size()),
+    return {dot_cotangent(cotangent, call.inputs[1], left, right, num_batch + left.kept().size(),
+                          p.precision),
             Array()};
   }
-  return {Array(), dot_cotangent(cotangent, call.inputs[0], right, left, num_batch)};
+  return {Array(), dot_cotangent(cotangent, call.inputs[0], right, left, num_batch, p.precision)};
 }
 
 // The new dimension is a batch dimension if both operands have it, and a kept dimension if one has
@@ -206,7 +210,7 @@ Array dot_general(const Array& lhs, const Array& rhs, ListOf<int64_t> lhs_contra
   const Array product =
       bind_one(kDotGeneral,
                make_params(DotGeneralParams{copy(lhs_contracting), copy(rhs_contracting),
-                                            copy(lhs_batch), copy(rhs_batch)}),
+                                            copy(lhs_batch), copy(rhs_batch), default_precision()}),
                operands);
   const DType dtype = preferred_element_type.value_or(product.dtype());
   return product.dtype() == dtype ? product : convert_element_type(product, dtype);

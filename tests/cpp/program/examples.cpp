@@ -48,6 +48,9 @@ const ExampleEquation kExamples[] = {
     {"a:f32[2,3]",
      "_:f32[2,3,3] = dot_general[lhs_contracting=() rhs_contracting=() lhs_batch=(0,) "
      "rhs_batch=(0,)] a a"},
+    {"a:f32[2,3]",
+     "_:f32[2,2] = dot_general[lhs_contracting=(1,) rhs_contracting=(1,) lhs_batch=() "
+     "rhs_batch=() precision=(high, highest)] a a"},
     {"a:bool[2] b:f32[2] c:f32[]", "_:f32[2] = select_n a b c"},
     {"a:i32[2] b:f32[2]", "_:f32[2] = select_n a b b b"},
     {"a:f32[]* b:f32[2] c:f32[]", "_:f32[2] = clamp a b c"},
@@ -72,6 +75,10 @@ const ExampleEquation kExamples[] = {
      "_:f32[1,3,3] = conv_general_dilated[batch_group_count=1 feature_group_count=1 "
      "lhs_dilation=(1,) lhs_spec=(0, 1, 2) out_spec=(0, 1, 2) padding=((0, 0),) rhs_dilation=(1,) "
      "rhs_spec=(0, 1, 2) window_strides=(1,)] a b"},
+    {"a:f32[1,2,5] b:f32[3,2,3]",
+     "_:f32[1,3,3] = conv_general_dilated[batch_group_count=1 feature_group_count=1 "
+     "lhs_dilation=(1,) lhs_spec=(0, 1, 2) out_spec=(0, 1, 2) padding=((0, 0),) rhs_dilation=(1,) "
+     "rhs_spec=(0, 1, 2) window_strides=(1,) precision=(default, high)] a b"},
     {"a:f32[5] b:f32[5]",
      "_:f32[4] = select_and_gather_add[base_dilation=(1,) padding=((0, 0),) select_prim=ge "
      "window_dilation=(1,) window_dimensions=(2,) window_strides=(1,)] a b"},

@@ -154,6 +154,15 @@ TEST(Lower, ProductsOnAnAcceleratorHaveTheDigitsOfTheirOperands) {
   EXPECT_THAT(text_for(kProduct, ""), Not(HasSubstr("precision_config")));
 }
 
+TEST(Lower, ProductsHaveThePrecisionThatTheProgramNames) {
+  std::string program = kProduct;
+  program.insert(program.find("rhs_batch=()") + 12, " precision=(default, high)");
+  for (const char* platform : {"cuda", "cpu", ""}) {
+    EXPECT_THAT(text_for(program, platform), HasSubstr("precision_config = [#stablehlo<precision "
+                                                       "DEFAULT>, #stablehlo<precision HIGH>]"));
+  }
+}
+
 std::string convolution_of(std::string_view dtype, int kernel) {
   return "{ lambda ; a:" + std::string(dtype) + "[1,2,5] b:" + std::string(dtype) + "[3,2," +
          std::to_string(kernel) + "]. let c:" + std::string(dtype) + "[1,3," +
