@@ -88,7 +88,7 @@ for dtype in ("float32", "float64", "int32", "complex64"):
     a = fnp.asarray(x[12:] * 3).astype(dtype)
     for power in (3, 4, 7) if dtype == "int32" else (-7, -2, -1, 0, 3, 4, 7, 50):
         show(f"integer power {power} {dtype}", lax.integer_pow(a, power))
-for shape in ((331,), (4, 4096), (30, 77)):
+for shape in ((331,), (4, 4096), (30, 77), (3, 143), (19, 1000)):
     for dtype in ("complex64", "complex128"):
         a = fnp.asarray(random.normal(size=shape) + 1j * random.normal(size=shape)).astype(dtype)
         for f in (fnp.fft.fft, fnp.fft.ifft, fnp.fft.irfft, fnp.fft.fftn):

@@ -191,11 +191,11 @@ TEST(ConvolutionKernel, GivesTheSameBitsOnSeveralThreads) {
   }
 }
 
-TEST(FftKernel, SumsOfRootsForEverySmallSizeAndSomeLargePrimes) {
+TEST(FftKernel, SumsOfRootsForEverySmallSizeAndSomeLargeOnes) {
   std::mt19937 random(8);
   std::vector<int64_t> sizes(40);
   std::iota(sizes.begin(), sizes.end(), 1);
-  sizes.insert(sizes.end(), {97, 120, 143, 211});
+  sizes.insert(sizes.end(), {97, 120, 143, 211, 512, 1024});
   for (const int64_t n : sizes) {
     const TestArray x = random_array(ShapeDtype(DType::kComplex128, Shape{2, n}), random, 4);
     const auto params = [&](const char* type) { return make_params(FftParams{{n}, type}); };
@@ -281,7 +281,7 @@ TEST(FftKernel, OfRealNumbersIsHalfOfTheTransform) {
 
 TEST(FftKernel, GivesALineTheSameBitsInABatch) {
   std::mt19937 random(11);
-  for (const int64_t n : {7, 64, 1000, 1009, 4096}) {
+  for (const int64_t n : {7, 64, 143, 1000, 1009, 1024, 4096}) {
     const TestArray x = random_array(ShapeDtype(DType::kComplex64, Shape{11, n}), random, 4);
     const auto params = make_params(FftParams{{n}, "FFT"});
     const TestArray all = run_kernel("fft", {x}, x.type(), params);

@@ -2,7 +2,8 @@
 //
 // Dimensions are transformed one after the other, each by one pass over all of its lines, or by two
 // passes if the lines are long. A pass gathers a few lines at a time side by side in scratch
-// memory, and writes them where the next pass, or the result, needs them.
+// memory, and writes them where the next pass, or the result, needs them. Dense lines of middle
+// length are transformed one at a time.
 #include <algorithm>
 #include <array>
 #include <complex>
@@ -28,7 +29,7 @@ using Types = std::span<const ShapeDtype>;
 using Number = std::complex<double>;
 
 // The most lines transformed at a time, and the scratch memory for them.
-constexpr int64_t kMostTogether = 8;
+constexpr int64_t kMostTogether = 16;
 constexpr int64_t kBytesTogether = int64_t{4} << 20;
 // Lines of at least this length are transformed as the columns and rows of a matrix.
 constexpr int64_t kLongLine = 4096;
@@ -199,7 +200,12 @@ struct Pass {
     return part == Part::kLines ? 1 : part == Part::kColumns ? columns : rows;
   }
   int64_t scratch_of_one() const { return 2 * line->size() + line->scratch_size(); }
+  // Dense lines are not gathered if they are fast alone.
+  bool is_alone() const {
+    return part == Part::kLines && lanes.inner == 1 && line->is_fast_alone();
+  }
   int64_t together() const {
+    if (is_alone()) return 1;
     const int64_t bytes = scratch_of_one() * static_cast<int64_t>(sizeof(double));
     return std::clamp<int64_t>(kBytesTogether / bytes, 1, kMostTogether);
   }
@@ -258,7 +264,10 @@ bool Pass::run(const Memories& memories, int64_t first, int64_t count, double* s
   load(memories[static_cast<size_t>(from)], source, length(), x);
   // Exchanging real and imaginary parts before and after gives the inverse transform.
   if (is_backward) std::swap(x.parts.re, x.parts.im);
-  Lines y = {line->forward(x.parts, count, scratch + 2 * size * count, tiles), size, count};
+  double* const rest = scratch + 2 * size * count;
+  Lines y = {is_alone() ? line->forward_alone(x.parts, rest, tiles)
+                        : line->forward(x.parts, count, rest, tiles),
+             size, count};
   if (part == Part::kColumns) turn(first, y);
   if (is_backward) std::swap(y.parts.re, y.parts.im);
   store(y, target, kept, scale, memories[static_cast<size_t>(to)]);
@@ -302,19 +311,10 @@ void run_fft(const KernelCall& call) {
 
 // ---- planning
 
-// The largest number of rows of a matrix that has at least as many columns as rows.
-int64_t rows_of_long_line(int64_t size) {
-  if (size < kLongLine || !FourierLine::is_smooth(size)) return 1;
-  int64_t rows = 1;
-  for (int64_t i = 2; i * i <= size; ++i) {
-    if (size % i == 0) rows = i;
-  }
-  return rows;
-}
-
 // `between` is the dtype of the numbers between two passes.
 void add_passes(std::vector<Pass>& passes, Pass pass, int64_t size, DType between) {
-  const int64_t rows = rows_of_long_line(size);
+  const bool is_long = size >= kLongLine && FourierLine::is_smooth(size);
+  const int64_t rows = is_long ? rows_of_matrix(size) : 1;
   if (rows == 1) {
     pass.line = std::make_shared<FourierLine>(size);
     passes.push_back(std::move(pass));

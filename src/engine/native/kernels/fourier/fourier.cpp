@@ -21,6 +21,9 @@ using Number = std::complex<double>;
 constexpr int64_t kFactors[] = {8, 4, 2, 3, 5, 7, 11, kLargestFourierFactor};
 // Steps of radix 8 read from eight places, which in longer lines are in the same sets of the cache.
 constexpr int64_t kLongestOfEights = 512;
+// A line is a matrix, and fast alone, if its length is between these and the matrix has at least so
+// many rows.
+constexpr int64_t kShortestAlone = 64, kLongestAlone = 4096, kFewestRows = 8;
 
 // Calls visit for each factor of `size` in kFactors; returns the remaining cofactor.
 template <class Visit>
@@ -45,6 +48,14 @@ Number product(Number a, Number b) {
 }
 
 }  // namespace
+
+int64_t rows_of_matrix(int64_t size) {
+  int64_t rows = 1;
+  for (int64_t i = 2; i * i <= size; ++i) {
+    if (size % i == 0) rows = i;
+  }
+  return rows;
+}
 
 // Reduces the angle to an eighth of the circle, where sine and cosine are most accurate.
 Number root_of_unity(int64_t j, int64_t n) {
@@ -88,6 +99,7 @@ FourierLine::FourierLine(int64_t size) : size_(size) {
       root_re_[j] = root.real();
       root_im_[j] = root.imag();
     }
+    if (size >= kShortestAlone && size <= kLongestAlone) prepare_alone();
     return;
   }
   const auto power = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * size - 1)));
@@ -114,21 +126,36 @@ FourierLine::FourierLine(int64_t size) : size_(size) {
   });
 }
 
+void FourierLine::prepare_alone() {
+  const int64_t rows = rows_of_matrix(size_), columns = size_ / rows;
+  if (rows < kFewestRows) return;
+  columns_ = std::make_unique<FourierLine>(rows);
+  rows_ = std::make_unique<FourierLine>(columns);
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t column = 0; column < columns; ++column) {
+      turn_re_.push_back(root_re_[row * column]);
+      turn_im_.push_back(root_im_[row * column]);
+    }
+  }
+}
+
 int64_t FourierLine::scratch_size() const {
   return convolution_ ? 2 * convolution_->size() + convolution_->scratch_size() : 2 * size_;
 }
 
 FourierParts FourierLine::forward(FourierParts x, int64_t lanes, double* scratch,
                                   Tiles& tiles) const {
-  if (!convolution_) return factored(x, lanes, scratch, tiles);
+  if (!convolution_) {
+    return factored(x, {scratch, scratch + size_ * lanes}, lanes, tiles);
+  }
   chirped(x, lanes, scratch, tiles);
   return x;
 }
 
 // Stockham's algorithm: the steps alternate between two arrays, and the results come out in order.
-FourierParts FourierLine::factored(FourierParts x, int64_t lanes, double* scratch,
+FourierParts FourierLine::factored(FourierParts x, FourierParts other, int64_t lanes,
                                    Tiles& tiles) const {
-  FourierParts from = x, to = {scratch, scratch + size_ * lanes};
+  FourierParts from = x, to = other;
   int64_t rest = size_, stride = 1;
   for (const int64_t radix : factors_) {
     if (!tiles.go_on(size_ * lanes * kStepCost)) break;
@@ -138,6 +165,16 @@ FourierParts FourierLine::factored(FourierParts x, int64_t lanes, double* scratc
     std::swap(from, to);
   }
   return from;
+}
+
+// The columns of the matrix are lines side by side. After the transpose its rows are.
+FourierParts FourierLine::forward_alone(FourierParts x, double* scratch, Tiles& tiles) const {
+  const int64_t rows = columns_->size(), columns = rows_->size();
+  const FourierParts other = {scratch, scratch + size_};
+  const FourierParts from = columns_->factored(x, other, columns, tiles);
+  const FourierParts to = from.re == x.re ? other : x;
+  turn_and_transpose({from, to, rows, columns, turn_re_.data(), turn_im_.data()});
+  return rows_->factored(to, from, rows, tiles);
 }
 
 void FourierLine::chirped(FourierParts x, int64_t lanes, double* scratch, Tiles& tiles) const {

@@ -14,6 +14,9 @@ namespace farcall::native {
 // exp(-2 pi i j / n) for 0 <= j < n, accurate to about the last digit.
 std::complex<double> root_of_unity(int64_t j, int64_t n);
 
+// The largest number of rows of a matrix of `size` numbers that has at least as many columns.
+int64_t rows_of_matrix(int64_t size);
+
 // Factors, roots of unity and the like for one length, computed once. Thread-safe. Time grows as n
 // log n for every n. The bits of one line do not depend on the other lines.
 class FourierLine {
@@ -29,13 +32,21 @@ class FourierLine {
   // Exchanging the real and imaginary parts of x and y gives the inverse, not divided by n.
   FourierParts forward(FourierParts x, int64_t lanes, double* scratch, Tiles& tiles) const;
 
+  // Whether a dense line takes less time alone than side by side with others.
+  bool is_fast_alone() const { return columns_ != nullptr; }
+  // The same for one line, as a matrix that stays in the first cache. The last bits of y differ.
+  FourierParts forward_alone(FourierParts x, double* scratch, Tiles& tiles) const;
+
  private:
-  FourierParts factored(FourierParts x, int64_t lanes, double* scratch, Tiles& tiles) const;
+  void prepare_alone();
+  FourierParts factored(FourierParts x, FourierParts other, int64_t lanes, Tiles& tiles) const;
   void chirped(FourierParts x, int64_t lanes, double* scratch, Tiles& tiles) const;
 
   int64_t size_;
   std::vector<int64_t> factors_;
-  std::vector<double> root_re_, root_im_;  // exp(-2 pi i j / n)
+  std::vector<double> root_re_, root_im_;        // exp(-2 pi i j / n)
+  std::unique_ptr<FourierLine> columns_, rows_;  // of the matrix of a line alone
+  std::vector<double> turn_re_, turn_im_;        // its factors between columns and rows
   // For lengths with large prime factors: the transform is a convolution with a chirp, computed by
   // transforms of the next suitable power of two (Bluestein's algorithm).
   std::unique_ptr<FourierLine> convolution_;

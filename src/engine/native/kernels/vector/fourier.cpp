@@ -248,6 +248,60 @@ void turn_rows(const FourierTurns& turns) {
   }
 }
 
+#if HWY_TARGET != HWY_SCALAR  // has one lane
+// Writes pairs of lanes, each pair `apart` numbers after the one before.
+template <class D>
+HWY_INLINE void store_pairs(D, Numbers<D> pairs, FourierParts to, int64_t apart) {
+  if constexpr (hn::MaxLanes(D()) <= 2) {
+    pairs.store(to, 0);
+  } else {
+    const hn::Half<D> half;
+    const int64_t upper = static_cast<int64_t>(hn::MaxLanes(half)) / 2 * apart;
+    store_pairs(half, {hn::LowerHalf(half, pairs.re), hn::LowerHalf(half, pairs.im)}, to, apart);
+    store_pairs(half, {hn::UpperHalf(half, pairs.re), hn::UpperHalf(half, pairs.im)},
+                {to.re + upper, to.im + upper}, apart);
+  }
+}
+#endif
+
+void turn_transposed(const FourierMatrix& matrix) {
+  const hn::CappedTag<double, 1> one;
+  const int64_t rows = matrix.rows, columns = matrix.columns;
+  const auto turned = [&](auto tag, int64_t row, int64_t column) HWY_ATTR {
+    using N = Numbers<decltype(tag)>;
+    const int64_t at = row * columns + column;
+    return product(N::load(matrix.x, at),
+                   N{hn::LoadU(tag, matrix.re + at), hn::LoadU(tag, matrix.im + at)});
+  };
+  int64_t row = 0;
+#if HWY_TARGET != HWY_SCALAR
+  // Two rows at a time, of which the numbers in each column are a pair.
+  const hn::ScalableTag<double> d;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<double>()));
+  for (; row + 2 <= rows; row += 2) {
+    int64_t column = 0;
+    for (; column + kLanes <= columns; column += kLanes) {
+      const auto a = turned(d, row, column), b = turned(d, row + 1, column);
+      const int64_t at = column * rows + row;
+      const FourierParts even = {matrix.y.re + at, matrix.y.im + at};
+      store_pairs(d, {hn::InterleaveLower(d, a.re, b.re), hn::InterleaveLower(d, a.im, b.im)}, even,
+                  2 * rows);
+      store_pairs(d, {hn::InterleaveUpper(d, a.re, b.re), hn::InterleaveUpper(d, a.im, b.im)},
+                  {even.re + rows, even.im + rows}, 2 * rows);
+    }
+    for (; column < columns; ++column) {
+      turned(one, row, column).store(matrix.y, column * rows + row);
+      turned(one, row + 1, column).store(matrix.y, column * rows + row + 1);
+    }
+  }
+#endif
+  for (; row < rows; ++row) {
+    for (int64_t column = 0; column < columns; ++column) {
+      turned(one, row, column).store(matrix.y, column * rows + row);
+    }
+  }
+}
+
 // ---- numbers in memory
 
 // Of real and complex numbers.
@@ -350,10 +404,14 @@ namespace farcall::native {
 namespace {
 HWY_EXPORT(fourier_step);
 HWY_EXPORT(turn_rows);
+HWY_EXPORT(turn_transposed);
 }  // namespace
 
 void run_fourier_step(const FourierStep& step) { HWY_DYNAMIC_DISPATCH(fourier_step)(step); }
 void turn_numbers(const FourierTurns& turns) { HWY_DYNAMIC_DISPATCH(turn_rows)(turns); }
+void turn_and_transpose(const FourierMatrix& matrix) {
+  HWY_DYNAMIC_DISPATCH(turn_transposed)(matrix);
+}
 
 #define FARCALL_FOURIER_MEMORY(name, T)                                           \
   namespace {                                                                     \

@@ -33,6 +33,14 @@ struct FourierTurns {
 };
 void turn_numbers(const FourierTurns& turns);
 
+// Writes the transpose of a dense matrix of numbers, each multiplied by its factor.
+struct FourierMatrix {
+  FourierParts x, y;
+  int64_t rows, columns;
+  const double *re, *im;  // factors, in the order of x
+};
+void turn_and_transpose(const FourierMatrix& matrix);
+
 // Numbers in memory: row j begins j * apart elements after the first one, and has one number of
 // each lane.
 template <class T>
