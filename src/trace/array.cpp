@@ -49,6 +49,7 @@ ArrayNode::~ArrayNode() = default;
 
 using ConcreteNodes = detail::FreeBlocks<sizeof(ConcreteNode)>;
 
+// NOLINTNEXTLINE(misc-new-delete-overloads): delete is sized
 void* ConcreteNode::operator new(size_t size) {
   if (size != sizeof(ConcreteNode)) return ::operator new(size);
   void* node = ConcreteNodes::take();
@@ -57,7 +58,7 @@ void* ConcreteNode::operator new(size_t size) {
 }
 
 void ConcreteNode::operator delete(void* node, size_t size) noexcept {
-  if (size != sizeof(ConcreteNode)) return ::operator delete(node, size);
+  if (size != sizeof(ConcreteNode)) return ::operator delete(node);
   ConcreteNodes::give(node);
 }
 

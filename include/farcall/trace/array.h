@@ -66,7 +66,7 @@ class FARCALL_API ConcreteNode : public ArrayNode {
       : ArrayNode(type, &memory_), memory_(std::move(storage)) {}
 
   // `size` differs for derived classes.
-  static void* operator new(size_t size);
+  static void* operator new(size_t size);  // NOLINT(misc-new-delete-overloads): delete is sized
   static void operator delete(void* node, size_t size) noexcept;
 
   // Releases the memory, which was donated to a program that overwrote it. From now on every use of
