@@ -4,6 +4,15 @@
 #include <cstddef>
 #include <cstdlib>
 
+// Under the address sanitizer none are kept, so that it finds uses of freed blocks.
+#if defined(__SANITIZE_ADDRESS__)
+#define FARCALL_KEEPS_FREE_BLOCKS 0
+#elif defined(__has_feature)
+#define FARCALL_KEEPS_FREE_BLOCKS (!__has_feature(address_sanitizer))
+#else
+#define FARCALL_KEEPS_FREE_BLOCKS 1
+#endif
+
 namespace farcall::detail {
 
 // malloc() and free() of blocks of one size, in a fifth of their time: each thread keeps a few
@@ -26,10 +35,10 @@ class FreeBlocks {
   }
 
  private:
-#ifdef __SANITIZE_ADDRESS__
-  static constexpr size_t kMostBlocks = 0;  // so that it finds uses of freed blocks
-#else
+#if FARCALL_KEEPS_FREE_BLOCKS
   static constexpr size_t kMostBlocks = 16;
+#else
+  static constexpr size_t kMostBlocks = 0;
 #endif
 
   // Without a destructor, which would make each access slower: AtEnd frees the blocks.
@@ -60,3 +69,5 @@ class FreeBlocks {
 };
 
 }  // namespace farcall::detail
+
+#undef FARCALL_KEEPS_FREE_BLOCKS
