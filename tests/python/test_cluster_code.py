@@ -170,6 +170,21 @@ def test_bools_are_read_and_written_as_bytes() -> None:
     assert_same(f, *args, at_least=6)
 
 
+@pytest.mark.parametrize("size", [17, 64, 5000])
+def test_bools_are_chosen_by_bools_and_by_comparisons(size: int) -> None:
+    chosen, a, b = (np.asarray(data(size, "bool", seed)) for seed in range(3))
+    x = np.asarray(data(size, "float32"))
+
+    def f(chosen: Any, a: Any, b: Any, x: Any, m: Any) -> Any:
+        return m.where(chosen, a, b) & (a | b), m.where(x < 1, a, b) ^ chosen, m.where(x > 0, x, -x)
+
+    coded, plain, number = both(lambda *args: f(*args, fnp), chosen, a, b, x)
+    for found in (coded, plain):
+        for ours, expected in zip(found, f(chosen, a, b, x, np), strict=True):
+            np.testing.assert_array_equal(ours, expected)
+    assert number > 0 or not HAS_AVX512
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 15, 16, 17, 31, 63, 64, 65, 127, 129, 2047, 5000])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_tails_of_any_size(size: int, dtype: str) -> None:

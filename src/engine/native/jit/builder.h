@@ -40,7 +40,10 @@ class Builder {
   Arg float_compare(Cond cond, RegType type, Arg x, Arg y);
   Arg lane_compare(Op op, RegType type, Arg x, Arg y);
   Arg blend(RegType type, Arg mask, Arg if_false, Arg if_true) {
-    return add(Op::kBlend, type, {mask, if_false, if_true});
+    if (type.bank != Bank::kMask) return add(Op::kBlend, type, {mask, if_false, if_true});
+    // AVX-512 has no blend of masks: the bits that differ are changed where the mask is set.
+    const Arg differs = add(Op::kMaskXor, type, {if_false, if_true});
+    return add(Op::kMaskXor, type, {if_false, add(Op::kMaskAnd, type, {mask, differs})});
   }
   // Conversions between bools and masks. mask_of_bool undoes bool_of_mask.
   Arg bool_of_mask(int width, Arg mask);  // of one lane
