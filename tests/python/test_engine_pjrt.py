@@ -171,6 +171,11 @@ PROGRAMS: dict[str, Any] = {
     "scan of floats without a zero": lambda x: lax.scan(
         lambda c, a: (c, a), x, x.astype(fc.dtypes.float8_e8m0fnu)
     )[1].astype("float32"),
+    "windows over nothing, with negative padding": lambda x: fc.jvp(
+        lambda y: lax.reduce_window(y, np.float32(1), lax.mul, (2, 3), (2, 1), "SAME_LOWER"),
+        (x[:0].reshape(0, 0),),
+        (x[:0].reshape(0, 0),),
+    ),
     "windows with negative padding": lambda x: [
         lax.reduce_window(x + x, init, f, (n,), (1,), [(-1, pad)], base_dilation=(b,))
         for init, f in ((0.0, lax.add), (-np.inf, lax.max))
