@@ -1,5 +1,7 @@
 #include "ffi/future.h"
 
+#include <farcall/core/references.h>
+
 void FARCALL_FFI_Future::complete(FARCALL_FFI_Error* error) {
   error_.reset(error);
   done_.store(1, std::memory_order_release);
@@ -15,5 +17,5 @@ FARCALL_FFI_Error* FARCALL_FFI_Future::wait_and_release() {
 }
 
 void FARCALL_FFI_Future::release() {
-  if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  if (farcall::detail::drop_reference(owners_)) delete this;
 }

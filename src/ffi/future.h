@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 #include "ffi/error_value.h"
 
@@ -20,6 +21,6 @@ struct FARCALL_FFI_Future {
 
  private:
   std::atomic<int> done_{0};
-  std::atomic<int> owners_{2};
+  std::atomic<uint32_t> owners_{2};
   farcall::runtime::ErrorPointer error_;
 };

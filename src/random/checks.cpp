@@ -99,12 +99,6 @@ Shape common_shape(std::string_view function, const OptionalShape& shape,
                                shapes, shape_to_string(wanted)));
 }
 
-Shape joined(std::span<const int64_t> front, std::span<const int64_t> back) {
-  Shape shape(front.begin(), front.end());
-  shape.insert(shape.end(), back.begin(), back.end());
-  return shape;
-}
-
 Array parameter(std::string_view function, const Array& x, DType dtype) {
   const ShapeDtype types[] = {x.type(), ShapeDtype(dtype, {})};
   const DType common = with_error_prefix(function, [&] { return promote_types(types).dtype; });

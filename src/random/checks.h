@@ -9,6 +9,8 @@
 #include <farcall/random/random.h>
 #include <farcall/trace/array.h>
 
+#include "core/internal/joined.h"
+
 namespace farcall::random {
 
 // ---- keys ----
@@ -45,7 +47,6 @@ Shape checked_shape(std::string_view function, std::span<const int64_t> shape);
 // `shape`, to which the parameters must broadcast; by default their broadcast shape.
 Shape common_shape(std::string_view function, const OptionalShape& shape,
                    std::initializer_list<std::span<const int64_t>> parameters);
-Shape joined(std::span<const int64_t> front, std::span<const int64_t> back);
 
 // ---- parameters ----
 

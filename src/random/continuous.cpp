@@ -43,7 +43,7 @@ Array fixed_point(const Array& high, const Array& low) {
 // From 64 random bits: uses x where it is small, and 1 - x where that is small.
 Array precise_gumbel(const Array& key, std::span<const int64_t> shape) {
   using namespace lax;
-  const Array both = random_bits(key, 32, joined({{2}}, shape));
+  const Array both = random_bits(key, 32, joined<Shape>({{2}}, shape));
   const Array high = numpy::take(both, {int64_t{0}}), low = numpy::take(both, {int64_t{1}});
   const Array not_low = bitwise_not(low);
   const Array carry = convert_element_type(eq(not_low, word(0xffff'ffffu)), DType::kUInt32);
@@ -73,7 +73,7 @@ Array gumbel(const Array& key, ListOf<int64_t> shape, DType dtype, std::string_v
     invalid_argument(
         fmt::format("gumbel: mode must be \"low\", \"high\" or \"highest\", got \"{}\"", mode));
   }
-  const Array both = unit_interval(typed, joined({{2}}, size), dtype);
+  const Array both = unit_interval(typed, joined<Shape>({{2}}, size), dtype);
   const Array high = numpy::take(both, {int64_t{0}}), low = numpy::take(both, {int64_t{1}});
   const auto number = [&](double value) { return scalar_of(dtype, value); };
   const Array extended =

@@ -170,7 +170,7 @@ Array dirichlet(const Array& key, const Array& alpha, const OptionalShape& shape
   }
   const auto last = alpha.shape().last(1);
   const Shape front = common_shape("dirichlet", shape, {alpha.shape().first(alpha.rank() - 1)});
-  return softmax(loggamma(typed, in_dtype(alpha, dtype), joined(front, last), dtype));
+  return softmax(loggamma(typed, in_dtype(alpha, dtype), joined<Shape>(front, last), dtype));
 }
 
 Array chisquare(const Array& key, const Array& df, const OptionalShape& shape, DType dtype) {

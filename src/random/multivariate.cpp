@@ -64,7 +64,7 @@ Array multivariate_normal(const Array& key, const Array& mean, const Array& cov,
       common_shape("multivariate_normal", shape,
                    {mean.shape().first(mean.rank() - 1), cov.shape().first(cov.rank() - 2)});
   const Array root = factor(in_dtype(cov, common), method);
-  const Array samples = normal(typed, joined(front, last), dtype.value_or(common));
+  const Array samples = normal(typed, joined<Shape>(front, last), dtype.value_or(common));
   const Array moved = numpy::matmul(root, numpy::expand_dims(samples, {-1}));
   return in_dtype(mean, common) + numpy::squeeze(moved, -1);
 }
@@ -77,7 +77,8 @@ Array ball(const Array& key, int64_t d, const Array& p, ListOf<int64_t> shape, D
   const int64_t dimensions[] = {checked_dimension("ball", "d", d)};
   const Shape size = checked_shape("ball", shape);
   const Array order = settled(p, dtype);
-  const Array g = generalized_normal(subkey(typed, 0), order, joined(size, dimensions), dtype);
+  const Array g =
+      generalized_normal(subkey(typed, 0), order, joined<Shape>(size, dimensions), dtype);
   const Array e = exponential(subkey(typed, 1), size, dtype);
   const Array sum = numpy::sum(numpy::power(lax::abs(g), order), -1) + e;
   return g / numpy::expand_dims(numpy::power(sum, 1.0 / order), {-1});
@@ -91,7 +92,7 @@ Array orthogonal(const Array& key, int64_t n, ListOf<int64_t> shape, DType dtype
   const int64_t rows = checked_dimension("orthogonal", "n", n);
   const int64_t columns = checked_dimension("orthogonal", "m", m.value_or(n));
   const int64_t sizes[] = {std::max(rows, columns), std::min(rows, columns)};
-  const Array z = normal(typed, joined(checked_shape("orthogonal", shape), sizes), dtype);
+  const Array z = normal(typed, joined<Shape>(checked_shape("orthogonal", shape), sizes), dtype);
   const auto [q, r] = linalg::qr(z, /*full_matrices=*/false);
   const Array signs = lax::sign(numpy::diagonal(r, 0, -2, -1));
   const Array x = q * numpy::expand_dims(signs, {-2});

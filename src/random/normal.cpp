@@ -65,7 +65,7 @@ Array lognormal(const Array& key, const Array& sigma, const OptionalShape& shape
 Array maxwell(const Array& key, ListOf<int64_t> shape, DType dtype) {
   const Array typed = one_key("maxwell", key);
   check_float("maxwell", dtype);
-  const Array x = normal(typed, joined(checked_shape("maxwell", shape), {{3}}), dtype);
+  const Array x = normal(typed, joined<Shape>(checked_shape("maxwell", shape), {{3}}), dtype);
   return lax::sqrt(numpy::sum(lax::mul(x, x), -1));
 }
 
@@ -75,7 +75,7 @@ Array double_sided_maxwell(const Array& key, const Array& loc, const Array& scal
   check_float("double_sided_maxwell", dtype);
   const Shape parameters = common_shape("double_sided_maxwell", {}, {loc.shape(), scale.shape()});
   const Shape given = checked_shape("double_sided_maxwell", shape);
-  const Shape size = joined(given.empty() ? parameters : given, parameters);
+  const Shape size = joined<Shape>(given.empty() ? parameters : given, parameters);
   const Array length = maxwell(subkey(typed, 0), size, dtype);
   const Array sign = rademacher(subkey(typed, 1), size, dtype);
   return sign * length * scale + loc;

@@ -22,8 +22,6 @@
 namespace farcall {
 namespace {
 
-using random::joined;
-
 constexpr int64_t kWords = 2;  // of a key
 
 ShapeDtype check_keys(std::span<const ShapeDtype> inputs) {
@@ -53,12 +51,12 @@ DType unsigned_of(int64_t bit_width) {
 std::vector<ShapeDtype> bits_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   const auto& p = params_as<RandomBitsParams>(params);
   const ShapeDtype keys = check_keys(inputs);
-  return {{unsigned_of(p.bit_width), joined(keys.shape(), p.shape)}};
+  return {{unsigned_of(p.bit_width), joined<Shape>(keys.shape(), p.shape)}};
 }
 
 std::vector<ShapeDtype> split_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   const ShapeDtype keys = check_keys(inputs);
-  return {keys.with_shape(joined(keys.shape(), params_as<RandomSplitParams>(params).shape))};
+  return {keys.with_shape(joined<Shape>(keys.shape(), params_as<RandomSplitParams>(params).shape))};
 }
 
 std::vector<ShapeDtype> fold_in_rule(std::span<const ShapeDtype> inputs, const Params*) {
@@ -85,7 +83,7 @@ std::vector<ShapeDtype> wrap_rule(std::span<const ShapeDtype> inputs, const Para
 
 std::vector<ShapeDtype> unwrap_rule(std::span<const ShapeDtype> inputs, const Params*) {
   const ShapeDtype keys = check_keys(inputs);
-  return {{DType::kUInt32, joined(keys.shape(), {&kWords, 1})}};
+  return {{DType::kUInt32, joined<Shape>(keys.shape(), {&kWords, 1})}};
 }
 
 std::vector<ShapeDtype> threefry_rule(std::span<const ShapeDtype> inputs, const Params*) {
@@ -104,16 +102,13 @@ int64_t hash_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype> outp
   constexpr int64_t kOperations = 75;
   return outputs[0].size() * kOperations;
 }
-// The dimensions of the keys come first in the result.
-BatchResults batch_of_keys(const BatchCall& call) {
-  return {bind_primitive(call.primitive, call.params, call.inputs), {call.axes[0]}};
-}
 BatchResults wrap_batch(const BatchCall& call) {
   const Array in_front = move_axis(call.inputs[0], call.axes[0], 0, call.axis.size);
   return {bind_primitive(call.primitive, call.params, {&in_front, 1}), {0}};
 }
 
-const TransformRules kKeyRules = {.batch = batch_of_keys};
+// The dimensions of the keys come first in the result.
+const TransformRules kKeyRules = {.batch = same_axis_batch};
 const TransformRules kWrapRules = {.batch = wrap_batch};
 const TransformRules kElementwiseRules = {.batch = batch_elementwise};
 

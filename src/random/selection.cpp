@@ -143,7 +143,7 @@ Array choice(const Array& key, const Array& a, ListOf<int64_t> shape,
   const Shape size = checked_shape("choice", shape);
   const auto before = a.shape().first(static_cast<size_t>(axis));
   const auto after = a.shape().subspan(static_cast<size_t>(axis) + 1);
-  const Shape result = joined(joined(before, size), after);
+  const Shape result = joined<Shape>(joined<Shape>(before, size), after);
   const int64_t draws = count_of(size), entries = a.shape()[axis];
   if (draws == 0) return numpy::zeros(size, a.dtype());
   check_size(options, draws, entries);

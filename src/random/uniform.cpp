@@ -197,7 +197,7 @@ Array bernoulli(const Array& key, const Array& p, const OptionalShape& shape,
   const DType dtype = p.type().weak_type() ? default_float() : p.dtype();
   const Array chance = in_dtype(p, dtype);
   if (mode == "low") return numpy::less(unit_interval(typed, size, dtype), chance);
-  const Array both = unit_interval(typed, joined({{2}}, size), dtype);
+  const Array both = unit_interval(typed, joined<Shape>({{2}}, size), dtype);
   const Array first = numpy::take(both, {int64_t{0}}), second = numpy::take(both, {int64_t{1}});
   const int digits = float_form("bernoulli", dtype).mantissa;
   return numpy::less(lax::mul(second, scalar_of(dtype, std::ldexp(1.0, -digits))),

@@ -5,6 +5,7 @@
 
 #include <farcall/primitives/control_flow.h>
 
+#include "core/internal/joined.h"
 #include "stablehlo/rules.h"
 
 namespace farcall::stablehlo {
@@ -51,12 +52,6 @@ std::span<const Value> part(std::span<const Value> values, size_t begin, size_t 
   return values.subspan(begin, count);
 }
 
-Values joined(std::span<const Value> a, std::span<const Value> b) {
-  Values all(a.begin(), a.end());
-  all.insert(all.end(), b.begin(), b.end());
-  return all;
-}
-
 Values while_loop(Emitter& e, const Call& call) {
   const auto& p = call.params<WhileParams>();
   const auto num_cond = static_cast<size_t>(p.cond_nconsts);
@@ -73,13 +68,13 @@ Values while_loop(Emitter& e, const Call& call) {
   const size_t num_relays = e.num_relays();
   const std::string body = e.region(types, [&](const Values& x) {
     run.enter(x);
-    Values next = e.program(*p.body_jaxpr, joined(body_consts, part(x, 0, num_carry)));
+    Values next = e.program(*p.body_jaxpr, joined<Values>(body_consts, part(x, 0, num_carry)));
     run.append(next);
     return next;
   });
   const std::string condition = e.region(types, [&](const Values& x) {
     run.enter(x);
-    Values goes_on = e.program(*p.cond_jaxpr, joined(cond_consts, part(x, 0, num_carry)));
+    Values goes_on = e.program(*p.cond_jaxpr, joined<Values>(cond_consts, part(x, 0, num_carry)));
     if (e.num_relays() == num_relays) return goes_on;
     std::vector<std::string> axes = p.body_jaxpr->axis_names;
     axes.insert(axes.end(), p.cond_jaxpr->axis_names.begin(), p.cond_jaxpr->axis_names.end());
@@ -135,7 +130,7 @@ Values scan(Emitter& e, const Call& call) {
   const auto step = [&](const Values& x) {
     run.enter(x);
     const Value index = p.reverse ? e.op("stablehlo.subtract", {last, x[0]}, counter) : x[0];
-    Values inputs = joined(consts, part(x, 1, num_carry));
+    Values inputs = joined<Values>(consts, part(x, 1, num_carry));
     for (const Value& array : slices) inputs.push_back(slice_at(e, array, index, zero));
     const Values outputs = e.program(*p.jaxpr, inputs);
     Values next = {e.op("stablehlo.add", {x[0], one}, counter)};

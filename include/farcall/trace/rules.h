@@ -55,6 +55,8 @@ struct TransposeCall {
 // The cotangents of the operands, one for each: null if it is zero, or if the operand is not
 // linear.
 using TransposeRule = std::vector<Array> (*)(const TransposeCall& call);
+// The rule of an operation that is its own transpose: applies it to the cotangents.
+FARCALL_API std::vector<Array> self_transpose(const TransposeCall& call);
 
 // ---- batching ----
 
@@ -83,6 +85,9 @@ struct BatchResults {
   std::vector<int64_t> axes;  // batch dimension by output, or kNotBatched
 };
 using BatchRule = BatchResults (*)(const BatchCall& call);
+// The rule of an operation with one result for which a batch dimension is a dimension like any
+// other: applies it to the batched operand. The result has its batch dimension there too.
+FARCALL_API BatchResults same_axis_batch(const BatchCall& call);
 
 // ---- partial evaluation ----
 

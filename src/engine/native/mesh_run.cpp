@@ -110,7 +110,7 @@ class MeshRun {
     const void* id;  // unique to the equation
     std::string_view name;
     uint64_t axes;
-    int phase;  // a place may be in the next phase while others leave this one
+    MeetingPhase phase;  // a place may be in the next phase while others leave this one
   };
 
   std::vector<const void*> meet(size_t number, size_t position, Members members,
@@ -240,7 +240,7 @@ class MeshRun {
   const size_t num_places_;  // of this process
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::tuple<uint64_t, size_t, int>, Group> groups_;
+  std::map<std::tuple<uint64_t, size_t, MeetingPhase>, Group> groups_;
   size_t left_;  // places that have not ended
   size_t num_waiting_ = 0;
   std::atomic<bool> is_stopped_{false};
@@ -343,20 +343,20 @@ bool Groups::are_in_this_process() const {
   return here.run->places().processes.empty();
 }
 
-std::vector<const void*> Groups::wait_for_group(Phase phase, const void* mine) const {
+std::vector<const void*> Groups::wait_for_group(MeetingPhase phase, const void* mine) const {
   FARCALL_ASSERT(here.run);
-  return here.run->meet(here.number, position(), members_[here.number],
-                        {this, name_, axes_, static_cast<int>(phase)}, mine);
+  return here.run->meet(here.number, position(), members_[here.number], {this, name_, axes_, phase},
+                        mine);
 }
 
 std::vector<const void*> Groups::meet(const void* mine, size_t nbytes, const Needs& needs) const {
-  std::vector<const void*> brought = wait_for_group(Phase::kMeet, mine);
+  std::vector<const void*> brought = wait_for_group(MeetingPhase::kMeet, mine);
   if (!are_in_this_process()) fetch(brought, mine, nbytes, needs);
   return brought;
 }
 
 std::vector<const void*> Groups::meet_again(const void* mine) const {
-  return wait_for_group(Phase::kMeetAgain, mine);
+  return wait_for_group(MeetingPhase::kMeetAgain, mine);
 }
 
 // Exchanges data with the places of other processes.
@@ -389,7 +389,7 @@ void Groups::fetch(std::span<const void*> brought, const void* mine, size_t nbyt
 
 void Groups::part() const {
   here.received.clear();
-  wait_for_group(Phase::kPart, nullptr);
+  wait_for_group(MeetingPhase::kPart, nullptr);
 }
 
 }  // namespace farcall::native

@@ -39,6 +39,9 @@ class PlannedAxes {
   std::span<const MeshAxis> previous_;
 };
 
+// The meetings of one collective, in order.
+enum class MeetingPhase { kMeet, kMeetAgain, kPart };
+
 // For each place, its group: the places of the planned grid that differ from it in the given axes
 // only.
 class Groups {
@@ -65,8 +68,7 @@ class Groups {
   void part() const;
 
  private:
-  enum class Phase { kMeet, kMeetAgain, kPart };
-  std::vector<const void*> wait_for_group(Phase phase, const void* mine) const;
+  std::vector<const void*> wait_for_group(MeetingPhase phase, const void* mine) const;
   void fetch(std::span<const void*> brought, const void* mine, size_t nbytes,
              const Needs& needs) const;
 

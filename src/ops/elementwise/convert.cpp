@@ -118,16 +118,12 @@ JvpResults integer_pow_jvp(const JvpCall& call) {
   return with_tangent(result, {lax::mul(t, lax::mul(factor, power))});
 }
 
-std::vector<Array> reduce_precision_transpose(const TransposeCall& call) {
-  return bind_primitive(call.primitive, call.params, call.cotangents);
-}
-
 const TransformRules kConvertRules = {
     .jvp = convert_jvp, .transpose = convert_transpose, .batch = batch_elementwise};
 const TransformRules kIntegerPowRules = {.jvp = integer_pow_jvp, .batch = batch_elementwise};
 const TransformRules kFlatRules = {.jvp = zero_jvp, .batch = batch_elementwise};
 const TransformRules kReducePrecisionRules = {
-    .jvp = linear_jvp, .transpose = reduce_precision_transpose, .batch = batch_elementwise};
+    .jvp = linear_jvp, .transpose = self_transpose, .batch = batch_elementwise};
 
 const Primitive kConvert = {.name = "convert_element_type",
                             .type_rule = convert_rule,

@@ -91,11 +91,6 @@ BatchResults extreme_batch(const BatchCall& call) {
       [](const Array& x, int64_t) { return x; });
 }
 
-// The cotangent of each element reaches all elements.
-std::vector<Array> psum_transpose(const TransposeCall& call) {
-  return bind_primitive(call.primitive, call.params, call.cotangents);
-}
-
 constexpr Primitive collective_reduction(std::string_view name, const TransformRules* rules) {
   return {.name = name,
           .type_rule = collective_rule,
@@ -105,7 +100,9 @@ constexpr Primitive collective_reduction(std::string_view name, const TransformR
 }
 
 const TransformRules kPsumRules = {
-    .jvp = linear_jvp, .transpose = psum_transpose, .batch = psum_batch};
+    .jvp = linear_jvp,
+    .transpose = self_transpose,  // the cotangent of each element reaches all elements
+    .batch = psum_batch};
 const Primitive kPsum = collective_reduction("psum", &kPsumRules);
 FARCALL_REGISTER_PRIMITIVE(kPsum);
 const TransformRules kPmaxRules = {.batch = extreme_batch<lax::reduce_max>};

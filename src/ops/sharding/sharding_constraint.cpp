@@ -23,10 +23,6 @@ std::vector<ShapeDtype> constraint_rule(std::span<const ShapeDtype> inputs, cons
   return {inputs[0]};
 }
 
-std::vector<Array> constraint_transpose(const TransposeCall& call) {
-  return bind_primitive(call.primitive, call.params, call.cotangents);
-}
-
 BatchResults constraint_batch(const BatchCall& call) {
   ShardingConstraintParams p = params_as<ShardingConstraintParams>(call.params.get());
   const int64_t axis = call.axes[0];
@@ -39,7 +35,7 @@ std::vector<Array> constraint_at_once(const ParamsPtr&, std::span<const Array> i
 }
 
 const TransformRules kConstraintRules = {.jvp = linear_jvp,
-                                         .transpose = constraint_transpose,
+                                         .transpose = self_transpose,
                                          .batch = constraint_batch,
                                          .evaluate = constraint_at_once};
 }  // namespace

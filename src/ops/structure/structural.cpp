@@ -189,10 +189,6 @@ std::vector<Array> concatenate_transpose(const TransposeCall& call) {
   return found;
 }
 
-std::vector<Array> rev_transpose(const TransposeCall& call) {
-  return bind_primitive(call.primitive, call.params, call.cotangents);
-}
-
 // ---- differentiation and batching
 
 JvpResults concatenate_jvp(const JvpCall& call) {
@@ -299,7 +295,7 @@ const Primitive kConcatenate =
 FARCALL_REGISTER_PRIMITIVE(kConcatenate);
 
 const TransformRules kRevRules = {
-    .jvp = linear_jvp, .transpose = rev_transpose, .batch = rev_batch};
+    .jvp = linear_jvp, .transpose = self_transpose, .batch = rev_batch};
 const Primitive kRev = structural<RevParams>("rev", rev_rule, &kRevRules);
 FARCALL_REGISTER_PRIMITIVE(kRev);
 

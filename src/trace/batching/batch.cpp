@@ -132,6 +132,10 @@ bool names_axis(const Primitive& primitive, const ParamsPtr& params, const Batch
   return std::ranges::find(names, axis.name) != names.end();
 }
 
+BatchResults same_axis_batch(const BatchCall& call) {
+  return {bind_primitive(call.primitive, call.params, call.inputs), {call.axes[0]}};
+}
+
 BatchResults batch(const FlatFunction& function, std::span<const Array> inputs,
                    std::span<const int64_t> axes, const BatchAxis& axis) {
   return batch_again(function, inputs, axes, axis, /*origin=*/0);

@@ -207,12 +207,8 @@ JvpResults name_jvp(const JvpCall& call) {
 
 std::vector<Array> name_transpose(const TransposeCall& call) { return {call.cotangents[0]}; }
 
-BatchResults name_batch(const BatchCall& call) {
-  return {bind_primitive(call.primitive, call.params, call.inputs), {call.axes[0]}};
-}
-
 const TransformRules kNameRules = {
-    .jvp = name_jvp, .transpose = name_transpose, .batch = name_batch};
+    .jvp = name_jvp, .transpose = name_transpose, .batch = same_axis_batch};
 const Primitive kName = {.name = "name",
                          .type_rule = same_type,
                          .parse = parse_params<NameParams>,

@@ -8,6 +8,7 @@
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/rules.h>
 
+#include "core/internal/joined.h"
 #include "trace/derivatives/derivative_checks.h"
 
 namespace farcall::detail {
@@ -32,18 +33,12 @@ Array unit_rows(ShapeDtype type, int64_t rows, int64_t first) {
   return Array(all, std::move(storage));
 }
 
-Shape joined_shape(std::span<const int64_t> a, std::span<const int64_t> b) {
-  Shape shape(a.begin(), a.end());
-  shape.insert(shape.end(), b.begin(), b.end());
-  return shape;
-}
-
 // A row without blocks. The shape of a block is that of the result's leaf, then that of the
 // argument's leaf.
 JacobianRow empty_row(const LeafCall& call, const Array& output) {
   JacobianRow row{std::vector<Array>(call.leaves().size()), {}};
   for (const Array& leaf : call.leaves()) {
-    row.types.push_back(leaf.type().with_shape(joined_shape(output.shape(), leaf.shape())));
+    row.types.push_back(leaf.type().with_shape(joined<Shape>(output.shape(), leaf.shape())));
   }
   return row;
 }

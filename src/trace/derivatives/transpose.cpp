@@ -126,6 +126,10 @@ class Transposition {
 
 }  // namespace
 
+std::vector<Array> self_transpose(const TransposeCall& call) {
+  return bind_primitive(call.primitive, call.params, call.cotangents);
+}
+
 std::vector<Array> transpose(const Program& program, std::span<const Array> inputs,
                              std::span<const Array> cotangents) {
   return Transposition(program, inputs).run(cotangents);

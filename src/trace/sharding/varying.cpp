@@ -31,28 +31,24 @@ std::vector<std::string> axis_names(const Params* params) {
   return params_as<ReduceAxesParams>(params).axes;
 }
 
-// A mapped axis has none of the names: it would hide the axis of the mesh.
-BatchResults same_batch(const BatchCall& call) {
-  return {bind_primitive(call.primitive, call.params, call.inputs), {call.axes[0]}};
-}
-
 extern const Primitive kPvary;
 extern const Primitive kPsumInvariant;
 
+// A mapped axis has none of the names: it would hide the axis of the mesh.
 const TransformRules kPvaryRules = {.jvp = linear_jvp,
                                     .transpose =
                                         [](const TransposeCall& call) {
                                           return bind_primitive(kPsumInvariant, call.params,
                                                                 call.cotangents);
                                         },
-                                    .batch = same_batch};
+                                    .batch = same_axis_batch};
 const TransformRules kPsumInvariantRules = {.jvp = linear_jvp,
                                             .transpose =
                                                 [](const TransposeCall& call) {
                                                   return bind_primitive(kPvary, call.params,
                                                                         call.cotangents);
                                                 },
-                                            .batch = same_batch};
+                                            .batch = same_axis_batch};
 
 constexpr Primitive tracked_primitive(std::string_view name, const TransformRules* rules) {
   return {.name = name,

@@ -1,6 +1,9 @@
 // Several devices, closures as arguments, computing while recording: farcall/ops/shard_map.h,
 // farcall/ops/custom_partitioning.h, farcall/program/sharding.h, farcall/trace/divisions.h,
 // farcall/trace/closure_convert.h, farcall/trace/compile_time.h.
+#include <algorithm>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include <farcall/core/error.h>
@@ -93,6 +96,26 @@ TEST(ShardMap, RunsOnEveryDevice) {
   EXPECT_EQ(summed(rows()).to_string(), "[[6.0, 8.0], [11.0, 13.0]]");
   EXPECT_EQ(jit(summed)(rows()).to_string(), summed(rows()).to_string());
   EXPECT_NE(sharding_of(summed(rows())), nullptr);
+}
+
+// Devices divide the sums of large arrays. The number of elements is not a multiple of any tile's.
+TEST(ShardMap, SumsLargeArraysOnAllDevices) {
+  constexpr int64_t kSize = 40001, kDevices = 4;
+  const auto summed =
+      jit(shard_map([](const Array& x) { return lax::psum(x, "x") * lax::psum(x + 1, "x"); },
+                    {.mesh = mesh_of({{"x", kDevices}}), .in_specs = {{{"x"}}}}));
+  std::vector<int32_t> data(kDevices * kSize);
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<int32_t>(i % 1000);
+  std::vector<int32_t> wanted(kSize);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    int32_t sum = 0;
+    for (size_t device = 0; device < kDevices; ++device) sum += data[device * kSize + i];
+    wanted[i] = sum * (sum + kDevices);
+  }
+  const Array x = Array::of<int32_t>(data, Shape{kDevices, kSize});
+  for (int run = 0; run < 10; ++run) {
+    EXPECT_TRUE(std::ranges::equal(summed(x).values<int32_t>(), wanted));
+  }
 }
 
 TEST(ShardMap, GradientsGoThrough) {

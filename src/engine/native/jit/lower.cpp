@@ -12,6 +12,7 @@
 #include <farcall/primitives/cluster.h>
 #include <farcall/primitives/structural.h>
 
+#include "core/internal/joined.h"
 #include "engine/native/jit/builder.h"
 #include "engine/native/jit/elements.h"
 #include "engine/native/jit/packing.h"
@@ -25,6 +26,8 @@ namespace {
 constexpr int64_t kMostUnrolled = 16;
 // Unrolled steps may contain other loops, so a short program can become long.
 constexpr size_t kMostEquations = 20000, kMostRegs = 20000;
+
+using Values = std::vector<Value>;
 
 class Lowering {
  public:
@@ -54,20 +57,18 @@ class Lowering {
   void check_room();
 
   // ---- programs
-  std::vector<Value> run(const Program& program, std::span<const Value> inputs);
-  std::vector<Value> run(const Program& program, const Equation& equation,
-                         std::span<const Value> inputs);
+  Values run(const Program& program, std::span<const Value> inputs);
+  Values run(const Program& program, const Equation& equation, std::span<const Value> inputs);
   Value run_elementwise(const Program& program, const Equation& equation,
                         std::span<const Value> inputs);
-  std::vector<Value> run_scan(const ScanParams& scan, std::span<const Value> inputs);
-  std::vector<Value> run_while(const WhileParams& loop, std::span<const Value> inputs);
-  std::vector<Value> run_cond(const CondParams& cond, std::span<const Value> inputs);
+  Values run_scan(const ScanParams& scan, std::span<const Value> inputs);
+  Values run_while(const WhileParams& loop, std::span<const Value> inputs);
+  Values run_cond(const CondParams& cond, std::span<const Value> inputs);
   // A while loop over `carries`. `after_step` adds instructions after each step.
   void loop_while(std::vector<Carried>& carries, const WhileParams& loop,
                   std::span<const Value> condition_consts, std::span<const Value> body_consts,
                   const std::function<void()>& after_step);
-  void loop_count(std::vector<Carried>& carries, Arg count,
-                  const std::function<std::vector<Value>()>& body);
+  void loop_count(std::vector<Carried>& carries, Arg count, const std::function<Values()>& body);
   Carried begin_carry(const Value& initial);
   void end_step(std::vector<Carried>& carries, std::span<const Value> results);
   Arg part_of(const Value& value, size_t part, int lanes);
@@ -80,16 +81,10 @@ class Lowering {
   size_t num_equations_ = 0;
 };
 
-std::vector<Value> values_of(const auto& carries) {
-  std::vector<Value> values;
+Values values_of(const auto& carries) {
+  Values values;
   for (const auto& carried : carries) values.push_back(carried.value);
   return values;
-}
-
-std::vector<Value> joined(std::span<const Value> first, std::span<const Value> second) {
-  std::vector<Value> all(first.begin(), first.end());
-  all.insert(all.end(), second.begin(), second.end());
-  return all;
 }
 
 // ---- memory
@@ -126,8 +121,8 @@ Value Lowering::constant(ShapeDtype type, const Storage& storage) {
 
 // ---- programs
 
-std::vector<Value> Lowering::run(const Program& program, std::span<const Value> inputs) {
-  std::vector<Value> values(program.variable_types.size());
+Values Lowering::run(const Program& program, std::span<const Value> inputs) {
+  Values values(program.variable_types.size());
   for (size_t i = 0; i < inputs.size(); ++i) values[program.inputs[i]] = inputs[i];
   for (const Constant& each : program.constants) {
     const ShapeDtype type = program.variable_types[each.variable];
@@ -144,23 +139,23 @@ std::vector<Value> Lowering::run(const Program& program, std::span<const Value> 
   };
   for (const Equation& equation : program.equations) {
     check_room();
-    std::vector<Value> operands;
+    Values operands;
     for (const Atom atom : equation.inputs) operands.push_back(value_of(atom));
     for (const uint32_t output : equation.outputs) packing_.check(program.variable_types[output]);
-    std::vector<Value> results = run(program, equation, operands);
+    Values results = run(program, equation, operands);
     for (size_t i = 0; i < results.size(); ++i) {
       // The result has the same elements but may have another shape.
       results[i].type = program.variable_types[equation.outputs[i]];
       values[equation.outputs[i]] = std::move(results[i]);
     }
   }
-  std::vector<Value> results;
+  Values results;
   for (const Atom output : program.outputs) results.push_back(value_of(output));
   return results;
 }
 
-std::vector<Value> Lowering::run(const Program& program, const Equation& equation,
-                                 std::span<const Value> inputs) {
+Values Lowering::run(const Program& program, const Equation& equation,
+                     std::span<const Value> inputs) {
   const Params* params = equation.params.get();
   if (equation.effects != Effects::kNone) {
     throw Refusal{fmt::format("{}, which has an effect", equation.primitive->name)};
@@ -284,11 +279,11 @@ void Lowering::loop_while(std::vector<Carried>& carries, const WhileParams& loop
   b_.begin_loop();
   b_.jump(test);
   b_.label(body);
-  end_step(carries, run(*loop.body_jaxpr, joined(body_consts, values_of(carries))));
+  end_step(carries, run(*loop.body_jaxpr, joined<Values>(body_consts, values_of(carries))));
   after_step();
   b_.effect({.op = Op::kCountDown});
   b_.label(test);
-  const auto holds = run(*loop.cond_jaxpr, joined(condition_consts, values_of(carries)));
+  const auto holds = run(*loop.cond_jaxpr, joined<Values>(condition_consts, values_of(carries)));
   b_.branch_if(holds[0].parts[0], body);
   b_.end_loop();
   for (const Carried& carried : carries)
@@ -296,7 +291,7 @@ void Lowering::loop_while(std::vector<Carried>& carries, const WhileParams& loop
 }
 
 void Lowering::loop_count(std::vector<Carried>& carries, Arg count,
-                          const std::function<std::vector<Value>()>& body) {
+                          const std::function<Values()>& body) {
   const RegType type = general(8);
   const Reg left = b_.new_carry(type);
   b_.move(left, type, count);
@@ -312,7 +307,7 @@ void Lowering::loop_count(std::vector<Carried>& carries, Arg count,
     std::ranges::for_each(carried.regs, [&](Reg r) { b_.settle(r); });
 }
 
-std::vector<Value> Lowering::run_while(const WhileParams& loop, std::span<const Value> inputs) {
+Values Lowering::run_while(const WhileParams& loop, std::span<const Value> inputs) {
   const auto num_condition = static_cast<size_t>(loop.cond_nconsts);
   const auto num_body = static_cast<size_t>(loop.body_nconsts);
   std::vector<Carried> carries;
@@ -330,7 +325,7 @@ Value slice_of(const Value& value, int64_t i, ShapeDtype type) {
   return {type, std::vector<Arg>(first, first + type.size())};
 }
 
-std::vector<Value> Lowering::run_scan(const ScanParams& scan, std::span<const Value> inputs) {
+Values Lowering::run_scan(const ScanParams& scan, std::span<const Value> inputs) {
   const auto num_consts = static_cast<size_t>(scan.num_consts);
   const auto num_carry = static_cast<size_t>(scan.num_carry);
   const std::span<const Value> consts = inputs.first(num_consts);
@@ -341,7 +336,7 @@ std::vector<Value> Lowering::run_scan(const ScanParams& scan, std::span<const Va
     std::vector<Carried> carries;
     for (const Value& each : initial) carries.push_back(begin_carry(each));
     loop_count(carries, Arg::constant(static_cast<uint64_t>(scan.length)),
-               [&] { return run(*scan.jaxpr, joined(consts, values_of(carries))); });
+               [&] { return run(*scan.jaxpr, joined<Values>(consts, values_of(carries))); });
     return values_of(carries);
   }
   if (packing_.lanes > 1 || scan.length > kMostUnrolled || scan.length == 0) {
@@ -349,16 +344,16 @@ std::vector<Value> Lowering::run_scan(const ScanParams& scan, std::span<const Va
   }
   for (const Value& x : xs) packing_.check(x.type);
   // Unrolls the steps.
-  std::vector<Value> carry(initial.begin(), initial.end());
-  std::vector<Value> ys(num_ys);
+  Values carry(initial.begin(), initial.end());
+  Values ys(num_ys);
   const auto types = scan.jaxpr->input_types();
   for (int64_t i = 0; i < scan.length; ++i) {
     const int64_t step = scan.reverse ? scan.length - 1 - i : i;
-    std::vector<Value> operands = joined(consts, carry);
+    Values operands = joined<Values>(consts, carry);
     for (size_t x = 0; x < xs.size(); ++x) {
       operands.push_back(slice_of(xs[x], step, types[num_consts + num_carry + x]));
     }
-    std::vector<Value> results = run(*scan.jaxpr, operands);
+    Values results = run(*scan.jaxpr, operands);
     for (size_t y = 0; y < num_ys; ++y) {
       const std::vector<Arg>& slice = results[num_carry + y].parts;
       std::vector<Arg>& all = ys[y].parts;
@@ -367,14 +362,14 @@ std::vector<Value> Lowering::run_scan(const ScanParams& scan, std::span<const Va
     results.resize(num_carry);
     carry = std::move(results);
   }
-  return joined(carry, ys);
+  return joined<Values>(carry, ys);
 }
 
-std::vector<Value> Lowering::run_cond(const CondParams& cond, std::span<const Value> inputs) {
+Values Lowering::run_cond(const CondParams& cond, std::span<const Value> inputs) {
   const Arg number = inputs[0].parts[0];
   const std::span<const Value> operands = inputs.subspan(1);
   const size_t last = cond.branches.size() - 1;
-  std::vector<Value> results;
+  Values results;
   std::vector<RegType> types;
   for (const ShapeDtype& type : cond.branches[0]->output_types()) {
     packing_.check(type);
@@ -389,7 +384,7 @@ std::vector<Value> Lowering::run_cond(const CondParams& cond, std::span<const Va
     const uint32_t next = b_.new_label();
     // Indices out of range select the nearest branch.
     if (i < last) b_.branch(Cond::kGt, general(4), number, Arg::constant(i), next);
-    const std::vector<Value> made = run(*cond.branches[i], operands);
+    const Values made = run(*cond.branches[i], operands);
     for (size_t r = 0; r < results.size(); ++r) {
       for (size_t part = 0; part < made[r].parts.size(); ++part) {
         b_.move(results[r].parts[part].as_reg(), types[r], made[r].parts[part]);
@@ -410,7 +405,7 @@ Code Lowering::scan(const ScanParams& scan) {
   const auto inputs = scan.jaxpr->input_types(), outputs = scan.jaxpr->output_types();
   const size_t num_xs = inputs.size() - num_consts - num_carry;
   const size_t num_ys = outputs.size() - num_carry;
-  std::vector<Value> consts;
+  Values consts;
   for (size_t i = 0; i < num_consts; ++i) consts.push_back(invariant(inputs[i], pointer(i)));
   std::vector<Carried> carries;
   for (size_t i = num_consts; i < num_consts + num_carry; ++i) {
@@ -430,9 +425,9 @@ Code Lowering::scan(const ScanParams& scan) {
     b_.move(places.back(), address, pointer(i));
   }
   loop_count(carries, b_.add(Op::kCount, address, {}), [&] {
-    std::vector<Value> operands = joined(consts, values_of(carries));
+    Values operands = joined<Values>(consts, values_of(carries));
     for (size_t i = 0; i < num_xs; ++i) operands.push_back(load(slices[i], Arg::reg(places[i])));
-    std::vector<Value> results = run(*scan.jaxpr, operands);
+    Values results = run(*scan.jaxpr, operands);
     for (size_t i = 0; i < num_ys; ++i) {
       store(b_, packing_, results[num_carry + i], Arg::reg(places[num_xs + i]));
     }
@@ -452,7 +447,7 @@ Code Lowering::while_loop(const WhileParams& loop) {
   const auto num_body = static_cast<size_t>(loop.body_nconsts);
   const auto condition_types = loop.cond_jaxpr->input_types();
   const auto body_types = loop.body_jaxpr->input_types();
-  std::vector<Value> condition_consts, body_consts;
+  Values condition_consts, body_consts;
   for (size_t i = 0; i < num_condition; ++i) {
     condition_consts.push_back(invariant(condition_types[i], pointer(i)));
   }

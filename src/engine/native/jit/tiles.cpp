@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "engine/native/jit/encode.h"
+#include "engine/native/kernels/vector/prefetch.h"
 
 namespace farcall::native::jit {
 namespace {
@@ -137,9 +138,8 @@ Arg TileLowering::access(Op op, uint32_t number, Arg index, Arg mask_arg, int co
 // One request for each cache line. Stores gain most: a processor waits for the lines that it writes
 // to one after the other, but requests many at a time.
 void TileLowering::prefetch(Inst access) {
-  constexpr int64_t kLine = 64, kDistance = 4096;
-  if (access.imm % kLine != 0) return;
-  access.imm += kDistance;
+  if (access.imm % kCacheLine != 0) return;
+  access.imm += kPrefetchDistance;
   access.op = access.op == Op::kTileLoad ? Op::kTilePrefetch : Op::kTilePrefetchToWrite;
   b_.effect(access);
 }

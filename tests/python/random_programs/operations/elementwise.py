@@ -27,8 +27,8 @@ DOMAINS = {
     **dict.fromkeys(("zeta", "polygamma"), ABOVE_ONE),
 }
 NO_DERIVATIVE_IN_FIRST = ("igamma", "igammac", "zeta", "polygamma")
-_JUMPS = "sign floor ceil rem nextafter eq ne lt le gt ge"
-JUMPS = _JUMPS.split()
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+JUMPS = ("sign", "floor", "ceil", "rem", "nextafter", *COMPARISONS)
 
 
 @functools.cache
@@ -174,6 +174,15 @@ def where(w: Writer) -> None:
     w.add("fnp.where({0}, {1}, {2})", condition, x, y)
 
 
+def masks(w: Writer) -> None:
+    """A choice between comparisons, combined with another mask."""
+    x = w.any("SUF", exact=True)
+    y = _partner(w, x, exact=True)
+    a, b = (w.add(f"lax.{w.choose(COMPARISONS)}({{0}}, {{1}})", x, y) for _ in range(2))
+    chosen = w.add("fnp.where({0}, {1}, {2})", w.of_type(a.shape, "bool"), a, b)
+    w.add(f"{{0}} {w.choose('&|^')} {{1}}", chosen, w.of_type(a.shape, "bool"))
+
+
 def _broadcast(*values: Value) -> bool:
     ranks = max(value.ndim for value in values)
     shapes = [(1,) * (ranks - value.ndim) + value.shape for value in values]
@@ -191,4 +200,4 @@ NARROW = set(FLOATS) - set(WIDE_FLOATS)
 NUMPY_TYPES = ("int32", "int64", "uint8", *WIDE_FLOATS, "complex64", "complex128")
 OPERATIONS = [*[unary] * 7, *[binary] * 7, with_number, with_number, integer_pow, rounding]
 OPERATIONS += [reduce_precision, select, select, clamp, convert, convert, bitcast, stop_gradient]
-OPERATIONS += [copy, where, broadcasting, special, name]
+OPERATIONS += [copy, where, masks, broadcasting, special, name]

@@ -11,6 +11,7 @@
 #include "engine/native/kernels/clusters/cluster.h"
 #include "engine/native/kernels/clusters/cluster_code.h"
 #include "engine/native/kernels/clusters/cluster_steps.h"
+#include "engine/native/kernels/vector/prefetch.h"
 
 namespace farcall::native {
 namespace {
@@ -22,8 +23,6 @@ constexpr int64_t kMinTile = 128, kMaxTile = 2048;
 constexpr int64_t kMaxReducedTile = 32768;
 // A tile of machine code is a single row if that has this many elements.
 constexpr int64_t kLongRow = 256;
-// The bytes of operands and results from which memory is requested ahead.
-constexpr int64_t kStreamedBytes = int64_t{1} << 20;
 // The size of tiles of machine code without values in the thread's memory.
 constexpr int64_t kTileOfCode = 8192;
 

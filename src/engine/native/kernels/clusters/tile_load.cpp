@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "engine/native/kernels/elementwise/elementwise.h"
+#include "engine/native/kernels/vector/prefetch.h"
 #include "engine/native/kernels/width.h"
 
 namespace farcall::native {
@@ -20,7 +21,7 @@ constexpr int64_t kMostStride = 8;
 // now. Processors predict reads that go down less well than those that go up.
 template <class T>
 void load_reversed(const T* source, int64_t count, T* target) {
-  constexpr auto kLine = static_cast<int64_t>(64 / sizeof(T)), kBlock = 16 * kLine;
+  constexpr auto kLine = static_cast<int64_t>(kCacheLine / sizeof(T)), kBlock = 16 * kLine;
   for (int64_t start = 0; start < count; start += kBlock) {
     const int64_t size = std::min(kBlock, count - start);
     for (int64_t i = 0; i < size; i += kLine) __builtin_prefetch(source - i - count);

@@ -316,7 +316,9 @@ void add_passes(std::vector<Pass>& passes, Pass pass, int64_t size, DType betwee
   const bool is_long = size >= kLongLine && FourierLine::is_smooth(size);
   const int64_t rows = is_long ? rows_of_matrix(size) : 1;
   if (rows == 1) {
-    pass.line = std::make_shared<FourierLine>(size);
+    auto line = std::make_shared<FourierLine>(size);
+    if (pass.lanes.inner == 1) line->prepare_alone();
+    pass.line = std::move(line);
     passes.push_back(std::move(pass));
     return;
   }

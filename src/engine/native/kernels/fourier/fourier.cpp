@@ -99,7 +99,6 @@ FourierLine::FourierLine(int64_t size) : size_(size) {
       root_re_[j] = root.real();
       root_im_[j] = root.imag();
     }
-    if (size >= kShortestAlone && size <= kLongestAlone) prepare_alone();
     return;
   }
   const auto power = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * size - 1)));
@@ -127,6 +126,7 @@ FourierLine::FourierLine(int64_t size) : size_(size) {
 }
 
 void FourierLine::prepare_alone() {
+  if (convolution_ || size_ < kShortestAlone || size_ > kLongestAlone) return;
   const int64_t rows = rows_of_matrix(size_), columns = size_ / rows;
   if (rows < kFewestRows) return;
   columns_ = std::make_unique<FourierLine>(rows);

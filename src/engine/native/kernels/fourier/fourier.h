@@ -32,13 +32,16 @@ class FourierLine {
   // Exchanging the real and imaginary parts of x and y gives the inverse, not divided by n.
   FourierParts forward(FourierParts x, int64_t lanes, double* scratch, Tiles& tiles) const;
 
-  // Whether a dense line takes less time alone than side by side with others.
+  // Makes the tables of forward_alone(), if a dense line of this length takes less time alone than
+  // side by side with others.
+  void prepare_alone();
+  // Whether the tables have been made.
   bool is_fast_alone() const { return columns_ != nullptr; }
-  // The same for one line, as a matrix that stays in the first cache. The last bits of y differ.
+  // Same as forward() for one line, as a matrix that stays in the first cache. The last bits of y
+  // differ.
   FourierParts forward_alone(FourierParts x, double* scratch, Tiles& tiles) const;
 
  private:
-  void prepare_alone();
   FourierParts factored(FourierParts x, FourierParts other, int64_t lanes, Tiles& tiles) const;
   void chirped(FourierParts x, int64_t lanes, double* scratch, Tiles& tiles) const;
 

@@ -73,9 +73,10 @@ void run_reduction(const KernelCall& call) {
     const std::vector<const void*> results = groups.meet_again(call.operands[1]);
     for (size_t tile = 0; tile < reduction.num_tiles(); ++tile) {
       if (tile % step == first) continue;
-      const size_t start = reduction.start_of(tile);
+      // Without the part in which the last tile overlaps: another device may be reading it.
+      const size_t start = tile * reduction.tile;
       copy_bytes(bytes_at(call.operands[1], start), bytes_at(results[tile % step], start),
-                 reduction.tile);
+                 std::min(reduction.tile, reduction.nbytes - start));
     }
   }
   groups.part();

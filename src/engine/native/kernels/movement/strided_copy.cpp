@@ -53,10 +53,9 @@ void reverse(const std::byte* source, std::byte* target, int64_t size) {
 
 // ---- large runs
 
-constexpr int64_t kLine = 64, kAhead = 4096;
-// The bytes of a copy, and of a run, from which memory is requested ahead. What is requested after
-// the end of a run may be of no use.
-constexpr int64_t kStreamedBytes = int64_t{1} << 20, kStreamedRun = 16 * kAhead;
+// The bytes of a run from which memory is requested ahead. What is requested after the end of a run
+// may be of no use.
+constexpr int64_t kStreamedRun = 16 * kPrefetchDistance;
 
 // Calls copy(first, count) for parts of one cache line; `source_step` is the distance in bytes from
 // one element to the next. Stores gain most: a processor waits for the lines that it writes to one
@@ -64,10 +63,10 @@ constexpr int64_t kStreamedBytes = int64_t{1} << 20, kStreamedRun = 16 * kAhead;
 template <class Copy>
 void in_lines(const std::byte* source, std::byte* target, int64_t width, int64_t source_step,
               int64_t count, Copy copy) {
-  const int64_t per_line = kLine / width;
-  const int64_t ahead = source_step > 0 ? kAhead : -kAhead;
+  const int64_t per_line = kCacheLine / width;
+  const int64_t ahead = source_step > 0 ? kPrefetchDistance : -kPrefetchDistance;
   for (int64_t first = 0; first < count; first += per_line) {
-    prefetch_to_write(target + first * width + kAhead);
+    prefetch_to_write(target + first * width + kPrefetchDistance);
     __builtin_prefetch(source + first * source_step + ahead);
     copy(first, std::min(per_line, count - first));
   }
@@ -254,10 +253,11 @@ void StridedCopy::run_streamed(const std::byte* source, std::byte* target, int64
       const std::byte* const from = source + first * column_.source;
       std::byte* const to = target + first * kWidth;
       if (inner_ == Inner::kReversed) {
-        part == kLine / kWidth ? reverse<T>(from, to, kLine / kWidth) : reverse<T>(from, to, part);
+        part == kCacheLine / kWidth ? reverse<T>(from, to, kCacheLine / kWidth)
+                                    : reverse<T>(from, to, part);
       } else {
-        part == kLine / kWidth ? std::memcpy(to, from, kLine)
-                               : std::memcpy(to, from, static_cast<size_t>(part * kWidth));
+        part == kCacheLine / kWidth ? std::memcpy(to, from, kCacheLine)
+                                    : std::memcpy(to, from, static_cast<size_t>(part * kWidth));
       }
     });
   });

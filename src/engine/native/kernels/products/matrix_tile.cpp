@@ -2,6 +2,7 @@
 #define HWY_TARGET_INCLUDE "engine/native/kernels/products/matrix_tile.cpp"
 
 #include "engine/native/kernels/products/matrix_tile.h"
+#include "engine/native/kernels/vector/prefetch.h"
 #include "engine/native/kernels/vector/targets.h"
 
 #include <algorithm>
@@ -249,7 +250,7 @@ HWY_INLINE void copy_vectors(D d, const T* from, int64_t count, T* to) {
 template <class T>
 void gather_groups(const T* from, int64_t stride, int64_t count, int64_t depth, int64_t width,
                    T* to) {
-  constexpr int64_t kAhead = 8, kLine = 64 / sizeof(T);
+  constexpr int64_t kAhead = 8, kLine = kCacheLine / sizeof(T);
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t p = 0; p < depth; ++p) {

@@ -2,6 +2,7 @@
 #define HWY_TARGET_INCLUDE "engine/native/kernels/reductions/sum_floats.cpp"
 
 #include "engine/native/kernels/reductions/sum_floats.h"
+#include "engine/native/kernels/vector/prefetch.h"
 #include "engine/native/kernels/vector/targets.h"
 
 #include <hwy/cache_control.h>
@@ -18,8 +19,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Partial sums side by side: the same number for every instruction set, so that all add in the same
 // order.
 constexpr int64_t kSums = 64;
-// Memory is requested this many elements ahead, one cache line at a time.
-constexpr int64_t kAhead = 1024, kLine = 16;
+// In elements.
+constexpr int64_t kAhead = kPrefetchDistance / sizeof(float), kLine = kCacheLine / sizeof(float);
 
 double sum(const float* x, int64_t size, double zero) {
   const hn::ScalableTag<double> d;
