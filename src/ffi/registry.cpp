@@ -43,7 +43,9 @@ struct ByName {
 struct Registry {
   std::shared_mutex mutex;
   std::map<Key, std::shared_ptr<const Target>, ByName> targets;
-  std::set<std::string, std::less<>> batch_partitionable, host_functions;  // names
+  // The ranks of the elements of their batches, if given.
+  std::map<std::string, std::optional<size_t>, std::less<>> batch_partitionable;
+  std::set<std::string, std::less<>> host_functions;
   std::atomic<uint64_t> version{0};
 };
 
@@ -261,36 +263,39 @@ bool is_registered(std::string_view name, std::string_view platform) {
   });
 }
 
-namespace {
-
-using Names = std::set<std::string, std::less<>> Registry::*;
-
-void mark(Names names, std::string_view name) {
+void register_ffi_target_as_batch_partitionable(std::string_view name,
+                                                std::optional<size_t> element_rank) {
   check_name(name);
   Registry& all = registry();
   const std::unique_lock lock(all.mutex);
-  (all.*names).emplace(name);
+  all.batch_partitionable.insert_or_assign(std::string(name), element_rank);
 }
 
-bool is_marked(Names names, std::string_view name) {
+bool is_batch_partitionable(std::string_view name) {
   Registry& all = registry();
   const std::shared_lock lock(all.mutex);
-  return (all.*names).contains(name);
+  return all.batch_partitionable.contains(name);
 }
 
-}  // namespace
-
-void register_ffi_target_as_batch_partitionable(std::string_view name) {
-  mark(&Registry::batch_partitionable, name);
-}
-bool is_batch_partitionable(std::string_view name) {
-  return is_marked(&Registry::batch_partitionable, name);
+std::optional<size_t> batch_element_rank(std::string_view name) {
+  Registry& all = registry();
+  const std::shared_lock lock(all.mutex);
+  const auto found = all.batch_partitionable.find(name);
+  return found == all.batch_partitionable.end() ? std::nullopt : found->second;
 }
 
 void register_ffi_target_as_host_function(std::string_view name) {
-  mark(&Registry::host_functions, name);
+  check_name(name);
+  Registry& all = registry();
+  const std::unique_lock lock(all.mutex);
+  all.host_functions.emplace(name);
 }
-bool is_host_function(std::string_view name) { return is_marked(&Registry::host_functions, name); }
+
+bool is_host_function(std::string_view name) {
+  Registry& all = registry();
+  const std::shared_lock lock(all.mutex);
+  return all.host_functions.contains(name);
+}
 
 std::vector<std::string> registered_targets(std::string_view platform) {
   Registry& all = registry();

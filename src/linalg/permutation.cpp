@@ -93,7 +93,8 @@ std::vector<Array> exchange_back(const TargetCall& call, std::span<const Array> 
 
 const RegisterTarget kPermutation("farcall_lu_pivots_to_permutation",
                                   farcall_lu_pivots_to_permutation,
-                                  {.shape = permutation_shape, .vmap_method = "broadcast_all"});
+                                  {.shape = permutation_shape, .vmap_method = "broadcast_all"},
+                                  /*element_rank=*/1);
 const RegisterTarget kExchange("farcall_laswp", farcall_laswp,
                                {.shape = exchange_shape,
                                 .linear_in = {{0}},

@@ -7,9 +7,9 @@
 namespace farcall::linalg {
 
 RegisterTarget::RegisterTarget(const char* name, FARCALL_FFI_Handler* handler,
-                               TargetDefinition definition) {
+                               TargetDefinition definition, size_t element_rank) {
   register_ffi_target(name, handler);
-  register_ffi_target_as_batch_partitionable(name);
+  register_ffi_target_as_batch_partitionable(name, element_rank);
   register_ffi_target_as_host_function(name);
   define_target(name, std::move(definition));
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -143,11 +144,16 @@ FARCALL_API std::shared_ptr<const Target> find_target(std::string_view name,
 FARCALL_API std::shared_ptr<const Target> find_called_target(std::string_view name,
                                                              std::string_view platform,
                                                              int custom_call_api_version);
-// States that a call on part of a batch (the leading dimensions of all buffers) computes that part
-// of the results, so a batch may be split over devices. Holds for all platforms; may come before
-// the target's registration.
-FARCALL_API void register_ffi_target_as_batch_partitionable(std::string_view name);
+// States that a call on part of a batch (the leading dimension of all buffers) computes that part
+// of the results, so a batch may be split over devices. With `element_rank`, the batch is all
+// dimensions of the first operand but the last `element_rank`, and as many leading dimensions of
+// the other buffers; it may be empty. Holds for all platforms; may come before the target's
+// registration.
+FARCALL_API void register_ffi_target_as_batch_partitionable(
+    std::string_view name, std::optional<size_t> element_rank = std::nullopt);
 FARCALL_API bool is_batch_partitionable(std::string_view name);
+// None if the target was registered without it.
+FARCALL_API std::optional<size_t> batch_element_rank(std::string_view name);
 
 // Marks a target for the CPU that engines of other devices call on the host, with copies of the
 // operands and results, if no handler is registered for their platform: farcall's linear algebra.

@@ -2,6 +2,7 @@
 // leading dimensions that are declared batch-partitionable, and over those that vmap added.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,6 +57,27 @@ void name_batches(const FfiCallParams& p, std::span<const ShapeDtype> operands,
   }
 }
 
+// Names the batch of a target that is batch-partitionable; returns what it is, for reports.
+std::string name_declared_batch(const std::string& target, NamedDimensions& names) {
+  const std::optional<size_t> element_rank = batch_element_rank(target);
+  size_t count = 1;
+  if (element_rank) {
+    const size_t rank = names.operands.empty() ? 0 : names.operands[0].size();
+    const size_t named = names.operands.empty() ? 0 : first_unnamed(names.operands[0]);
+    count = rank - std::min(rank, named + *element_rank);
+  }
+  for (std::vector<DimensionNames>* arrays : {&names.operands, &names.results}) {
+    for (DimensionNames& array : *arrays) {
+      const size_t first = first_unnamed(array);
+      for (size_t d = 0; d < std::min(count, array.size() - first); ++d) {
+        array[first + d] = {fmt::format("declared {}", d)};
+      }
+    }
+  }
+  return fmt::format("its leading dimension{}, by register_ffi_target_as_batch_partitionable",
+                     element_rank ? "s" : "");
+}
+
 // Removes the names that occur with different sizes, because such dimensions cannot be divided
 // together.
 void drop_uneven(std::span<const ShapeDtype> operands, std::span<const ShapeDtype> results,
@@ -104,14 +126,7 @@ NamedCall name_dimensions(const FfiCallParams& p, std::span<const ShapeDtype> op
     add_rule_names(given, names);
     also(fmt::format("its sharding rule \"{}\"", given.text()));
   } else if (is_batch_partitionable(p.target_name)) {
-    for (std::vector<DimensionNames>* arrays : {&names.operands, &names.results}) {
-      for (DimensionNames& array : *arrays) {
-        if (const size_t first = first_unnamed(array); first < array.size()) {
-          array[first] = {"batch"};
-        }
-      }
-    }
-    also("its leading dimension, by register_ffi_target_as_batch_partitionable");
+    also(name_declared_batch(p.target_name, names));
   }
   drop_uneven(operands, p.result_types, names);
   return {std::move(names), std::move(rule)};

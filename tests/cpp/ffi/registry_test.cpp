@@ -163,6 +163,15 @@ TEST(Registry, ATargetIsMarkedAsBatchPartitionableInAnyOrder) {
             "registry: the name of a target is empty.");
 }
 
+TEST(Registry, ABatchMayBeAllButTheDimensionsOfAnElement) {
+  EXPECT_EQ(batch_element_rank("registry.elements"), std::nullopt);
+  register_ffi_target_as_batch_partitionable("registry.elements", 2);
+  EXPECT_TRUE(is_batch_partitionable("registry.elements"));
+  EXPECT_EQ(batch_element_rank("registry.elements"), 2U);
+  register_ffi_target_as_batch_partitionable("registry.elements");
+  EXPECT_EQ(batch_element_rank("registry.elements"), std::nullopt);
+}
+
 // What a handler library does to register itself through the table. Before interface 0.4 the bundle
 // has one pointer less.
 TEST(Registry, HandlerRegisterReadsEitherBundle) {

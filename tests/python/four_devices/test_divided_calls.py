@@ -11,7 +11,7 @@ import farcall as fc
 import farcall.numpy as fnp
 import numpy as np
 import pytest
-from farcall import ffi, lax
+from farcall import ffi, lax, scipy
 from handler_library import load
 
 SOURCE = r"""
@@ -237,6 +237,107 @@ def test_linear_algebra_of_a_batch_is_divided() -> None:
         assert set(calls) == {4}
     gradient = fc.jit(fc.grad(lambda x: fnp.linalg.inv(x).sum()))(spread)
     np.testing.assert_allclose(gradient, fc.grad(lambda x: fnp.linalg.inv(x).sum())(a), rtol=1e-3)
+
+
+def spd(*batch: int) -> np.ndarray[Any, Any]:
+    """Positive definite matrices of 8 rows."""
+    a = np.random.default_rng(0).normal(size=(*batch, 8, 8)).astype(np.float32) / 4
+    return a @ np.swapaxes(a, -1, -2) + np.eye(8, dtype=np.float32)
+
+
+def signless(q: Any) -> Any:
+    return fnp.abs(q)  # the signs of vectors are free
+
+
+SQUARE: dict[str, Any] = {
+    "cholesky": fnp.linalg.cholesky,
+    "det": fnp.linalg.det,
+    "eig": lambda a: fnp.sort(fnp.linalg.eig(a)[0].real),
+    "eigh": lambda a: (fnp.linalg.eigh(a)[0], signless(fnp.linalg.eigh(a)[1])),
+    "eigvals": lambda a: fnp.sort(fnp.linalg.eigvals(a).real),
+    "inv": fnp.linalg.inv,
+    "lstsq": lambda a: fnp.linalg.lstsq(a, a[:, :2])[0],
+    "lu": lambda a: scipy.linalg.lu(a),
+    "lu_factor": scipy.linalg.lu_factor,
+    "norm": lambda a: fnp.linalg.norm(a, 2, axis=(-2, -1)),
+    "pinv": fnp.linalg.pinv,
+    "qr": lambda a: fnp.linalg.qr(a),
+    "schur": lambda a: signless(scipy.linalg.schur(a)[0]),
+    "slogdet": fnp.linalg.slogdet,
+    "solve": lambda a: fnp.linalg.solve(a, a + 1),
+    "cho_solve": lambda a: scipy.linalg.cho_solve((fnp.linalg.cholesky(a), True), a),
+    "expm": scipy.linalg.expm,
+    "solve_triangular": lambda a: scipy.linalg.solve_triangular(a, a + 1),
+    "svd": lambda a: [signless(part) for part in fnp.linalg.svd(a)],
+    "gradient of det": fc.grad(lambda a: fnp.linalg.slogdet(a)[1].sum()),
+}
+OF_ONE_MATRIX = {"lstsq", "schur"}
+
+
+def with_specs(names: Any, *specs: Any) -> Any:
+    """Each name with each spec; with one of them on pjrt, where compiling takes long."""
+    is_native = fc.devices()[0].engine == "native"
+    return pytest.mark.parametrize(
+        ("name", "spec"),
+        [
+            (name, spec)
+            for i, name in enumerate(names)
+            for j, spec in enumerate(specs)
+            if is_native or i % len(specs) == j
+        ],
+    )
+
+
+def on_one_device(function: Any, a: Any) -> Any:
+    return fc.tree.leaves(function(fc.device_put(a, fc.devices("native")[0])))
+
+
+@with_specs(SQUARE, ("x",), (None, "x"), ("x", "y"), (("x", "y"),))
+def test_linear_algebra_of_one_matrix_that_is_split_is_that_of_the_whole(
+    name: str, spec: Any
+) -> None:
+    a, mesh = spd(), fc.make_mesh((2, 2), ("x", "y"))
+    expected = on_one_device(SQUARE[name], a)
+    for wrap in (fc.jit, lambda f: f):
+        results = fc.tree.leaves(wrap(SQUARE[name])(fc.device_put(a, over(*spec, mesh=mesh))))
+        assert [r.shape for r in results] == [e.shape for e in expected]
+        for result, wanted in zip(results, expected, strict=True):
+            np.testing.assert_allclose(result, wanted, rtol=2e-4, atol=2e-4)
+
+
+@with_specs(
+    sorted(SQUARE.keys() - OF_ONE_MATRIX), ("x",), ("x", "y"), ("x", None, "y"), (None, "y")
+)
+def test_linear_algebra_of_stacks_is_divided_by_matrices_only(name: str, spec: Any) -> None:
+    a, mesh = spd(4), fc.make_mesh((2, 2), ("x", "y"))
+    expected = on_one_device(SQUARE[name], a)
+    spread = fc.device_put(a, over(*spec, mesh=mesh))
+    jitted = fc.jit(SQUARE[name])
+    for result, wanted in zip(fc.tree.leaves(jitted(spread)), expected, strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=2e-4, atol=2e-4)
+    divisions = jitted.lower(spread).compile().report().divisions
+    assert divisions
+    for call in divisions:
+        assert call.is_divided == (spec[0] == "x"), call.why_not
+        assert not call.is_divided or call.rule.endswith("over x"), call.rule
+
+
+def test_stacks_of_stacks_are_divided_over_both_dimensions() -> None:
+    a, mesh = spd(2, 4), fc.make_mesh((2, 2), ("x", "y"))
+    spread = fc.device_put(a, over("x", "y", mesh=mesh))
+    inverse = fc.jit(fnp.linalg.inv)
+    np.testing.assert_allclose(inverse(spread), fnp.linalg.inv(a), rtol=1e-4, atol=1e-5)
+    for call in inverse.lower(spread).compile().report().divisions:
+        assert call.is_divided
+        assert call.rule.endswith("over x, y")
+
+
+def test_matrices_mapped_by_vmap_are_not_divided_by_rows() -> None:
+    a = spd(4)
+    rows = fc.device_put(a, over(None, "x"))
+    for function in (fnp.linalg.inv, fnp.linalg.det):
+        result = fc.jit(fc.vmap(function))(rows)
+        np.testing.assert_allclose(result, fc.vmap(function)(a), rtol=1e-4, atol=1e-5)
 
 
 def test_donated_arrays_may_be_divided(rows: Any) -> None:
