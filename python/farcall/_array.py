@@ -33,7 +33,7 @@ def block_until_ready(x: Any) -> Any:
 
 
 def _rebuild(value: np.ndarray, weak_type: bool) -> Array:
-    """Creates an array with its own memory; used to copy and to unpickle."""
+    """Creates an array with its own memory, to unpickle."""
     array = _core.numpy.array_from_numpy(value, False)
     return _core.with_weak_type(array, True) if weak_type else array
 
@@ -46,8 +46,8 @@ def _install_methods() -> None:
     functions = _core.numpy
 
     def copy(self: Array) -> Array:
-        """A copy with its own memory."""
-        return self if self.is_traced else _rebuild(np.asarray(self), self.weak_type)
+        """A copy with its own memory, on the same devices."""
+        return functions._copy(self)
 
     def tolist(self: Array) -> Any:
         """The elements as nested lists of Python numbers."""

@@ -119,6 +119,7 @@ void bind_numpy_shapes(nb::module_& module) {
                  return numpy::split(ary, to_sizes(parts, "array_split: indices"), axis);
                },
                {"ary", "indices_or_sections", {"axis", 0}});
+  def_function(module, "_copy", numpy::copy, {"x"});
   def_function(module, "_view",
                [](const Array& x, nb::handle dtype) { return numpy::view(x, to_dtype(dtype)); },
                {"x", "dtype"});

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include <farcall/numpy/shapes.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
+#include <farcall/trace/placement.h>
 
 #include "ops/internal/rules.h"
 
@@ -78,6 +80,18 @@ Array join(const Array& parts, size_t width) {
 }
 
 }  // namespace
+
+Array copy(const Array& x) {
+  if (x.is_deleted()) deleted_array(x);
+  if (!x.is_concrete()) return x;
+  const Storage& memory = memory_of(x);
+  if (!memory.buffer()) return placed_array(x.type(), memory.copy(), is_committed(x));
+  const NamedSharding* sharding = sharding_of(x);
+  if (!sharding) return lax::copy(x);
+  std::vector<Array> shards = shards_of(x);
+  for (Array& shard : shards) shard = copy(shard);
+  return array_from_shards(x.type(), *sharding, shards);
+}
 
 Array view(const Array& x, DType dtype) {
   if (dtype == x.dtype()) return x;

@@ -125,7 +125,7 @@ Array array_from_shards(ShapeDtype type, const NamedSharding& sharding,
                                    type.to_string(), partition.shard().to_string(),
                                    shards[i].type().to_string()));
     }
-    shards[i].storage();  // raises for traced shards
+    if (!shards[i].is_concrete()) shards[i].storage();  // raises
     memory.push_back(
         to_device(*sharding.mesh.devices()[places[i]], shards[i].type(), memory_of(shards[i])));
   }
