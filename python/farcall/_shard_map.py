@@ -239,7 +239,6 @@ def pmap(
         mapped,
         static_argnums=tuple(statics) or None,
         donate_argnums=as_tuple(donate_argnums),
-        device=found[0] if devices is not None else None,
     )
 
 

@@ -252,6 +252,14 @@ def test_pmap() -> None:
         fc.pmap(lambda x, y: x + y)(X[:2], X[:4])
 
 
+def test_pmap_leaves_each_part_on_its_device() -> None:
+    given = fc.devices()[1:3]
+    ours = fc.pmap(lambda x: x + 1, devices=given)(X[:2])
+    assert [shard.data.device for shard in ours.addressable_shards] == given
+    assert [shard.data.shape for shard in ours.addressable_shards] == [(1, *X.shape[1:])] * 2
+    np.testing.assert_array_equal(ours, X[:2] + 1)
+
+
 # ---- foreign code --------------------------------------------------------------------------------
 
 
