@@ -86,7 +86,8 @@ def jit(
         individually, instead of a single operation ``jit``.
       in_shardings, out_shardings: the shardings of arguments and results: Shardings, PartitionSpecs
         of the current mesh or None, as tree prefixes of the arguments (a tuple) and of the result.
-        Arguments are moved as needed. The function runs on the devices of these shardings.
+        Arguments are moved as needed. The function runs on the devices of these shardings. With
+        in_shardings, no argument may be passed by name.
       device, backend: where the function runs: a device, or the name of a platform or engine, which
         stands for its first device. Arguments are moved there. By default the device of the
         committed arguments, else the default device.
@@ -94,7 +95,8 @@ def jit(
 
     Raises:
       ValueError: for a static argument that the function does not have or that is not hashable; at
-        a call, for arguments on different devices; for shardings together with a device.
+        a call, for arguments on different devices; for shardings together with a device; at a
+        call, for arguments passed by name to a function with in_shardings.
       RuntimeError: for an unknown backend.
       TypeError: at a call, for an argument or a result that is not an array.
     """
@@ -188,6 +190,7 @@ def _with_checked_shardings(
     @wraps(fun)
     def checked(*args: Any, **kwargs: Any) -> Any:
         if in_shardings is not None:
+            _refuse_named(kwargs, where)
             dynamic = tuple(arg for i, arg in enumerate(args) if i not in statics[0])
             check_shardings(in_shardings, dynamic, f"{where}: in_shardings")
             rest = iter(_constrain_traced(dynamic, in_shardings))
@@ -198,6 +201,16 @@ def _with_checked_shardings(
         return result if out_shardings is None else _constrain_traced(result, out_shardings)
 
     return checked
+
+
+def _refuse_named(kwargs: dict[str, Any], where: str) -> None:
+    """Raises ValueError for arguments passed by name, which in_shardings do not describe."""
+    if kwargs:
+        names = ", ".join(map(repr, kwargs))
+        raise ValueError(
+            f"{where}: in_shardings describe the arguments passed by position, got {names} by "
+            "name; pass all by position, or leave in_shardings out"
+        )
 
 
 def _constrain_traced(values: Any, shardings: Any) -> Any:
@@ -224,6 +237,7 @@ def _placed_around(
 
     def placed(jitted: Any, *args: Any, **kwargs: Any) -> Any:
         if in_shardings is not None:
+            _refuse_named(kwargs, where)
             dynamic = tuple(arg for i, arg in enumerate(args) if i not in statics)
             check_shardings(in_shardings, dynamic, f"{where}: in_shardings")
             rest = iter(_put_given(dynamic, in_shardings))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from typing import Any
 
@@ -524,3 +525,15 @@ def test_jit_places_arguments_and_results() -> None:
         jitted(X[:6], X[:6], 2)
     with pytest.raises(ValueError, match="out_shardings: it must be a tree prefix"):
         fc.jit(lambda a: a, out_shardings=(rows, rows))(X)
+def test_in_shardings_describe_no_arguments_by_name() -> None:
+    rows = NamedSharding(MESH, P("x"))
+    for given in (rows, (rows,), P("x")):
+        f = fc.jit(lambda a, b=1: a * b, in_shardings=given)
+        with fc.sharding.use_mesh(MESH) if isinstance(given, P) else contextlib.nullcontext():
+            with pytest.raises(ValueError, match="passed by position, got 'a' by name"):
+                f(a=X)
+            with pytest.raises(ValueError, match="passed by position, got 'b' by name"):
+                f.lower(X, b=2)
+            np.testing.assert_array_equal(f(X), X)
+
+
