@@ -56,6 +56,9 @@ from farcall._config import log_compiles as log_compiles
 from farcall._config import numpy_dtype_promotion as numpy_dtype_promotion
 from farcall._config import numpy_rank_promotion as numpy_rank_promotion
 from farcall._config import transfer_guard as transfer_guard
+from farcall._config import transfer_guard_device_to_device as transfer_guard_device_to_device
+from farcall._config import transfer_guard_device_to_host as transfer_guard_device_to_host
+from farcall._config import transfer_guard_host_to_device as transfer_guard_host_to_device
 from farcall._core import ConcretizationTypeError as ConcretizationTypeError
 from farcall._core import FfiError as FfiError
 from farcall._core import NonConcreteBooleanIndexError as NonConcreteBooleanIndexError
@@ -101,6 +104,7 @@ from farcall._jit import make_program as make_program
 from farcall._memory import clear_memory_pool as clear_memory_pool
 from farcall._memory import live_arrays as live_arrays
 from farcall._memory import memory_pool_info as memory_pool_info
+from farcall._memory import transfer_info as transfer_info
 from farcall._mesh import make_mesh as make_mesh
 from farcall._mesh import set_mesh as set_mesh
 from farcall._partition_spec import P as P

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import operator
 import os
 import threading
@@ -103,6 +104,29 @@ def _set_default_device(device: Any) -> None:
         _core.devices.set_default_device(device)
 
 
+# In the order of the core's; None is "allow".
+_GUARDS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit", None)
+_DIRECTIONS = ("host_to_device", "device_to_host", "device_to_device")
+
+
+def _number_of_guard(guard: str | None) -> int:
+    return _GUARDS.index(guard or "allow")
+
+
+def _set_transfer_guards(guard: str | None) -> None:
+    for direction in _DIRECTIONS:
+        _set(FLAGS[f"transfer_guard_{direction}"], guard)
+
+
+def _set_transfer_guard(direction: int, guard: str | None) -> None:
+    _core.devices.set_transfer_guard(direction, _number_of_guard(guard))
+
+
+def _set_transfer_guard_on_thread(direction: int, guard: str | None) -> Callable[[], Any]:
+    set_guard = functools.partial(_core.devices.set_transfer_guard_on_thread, direction)
+    return functools.partial(set_guard, set_guard(_number_of_guard(guard)))
+
+
 def _platforms(value: Any) -> str | None:
     names = _text(value)
     if names is None or all(name.strip().lower() == "cpu" for name in names.split(",")):
@@ -129,8 +153,9 @@ class Flag:
     """A flag; ``name`` is without ``jax_``.
 
     ``check`` returns the value to store, or raises ValueError with the allowed values. ``doc`` is
-    the meaning of the flag. ``apply`` is called with a new value. A flag with ``core_value`` keeps
-    its value here, and sets the core's flag to ``core_value(value)``.
+    the meaning of the flag. ``apply`` is called with a new value, and ``on_thread`` with one for
+    this thread; it returns a function that restores what was. A flag with ``core_value`` keeps its
+    value here, and sets the core's flag to ``core_value(value)``.
     """
 
     name: str
@@ -139,6 +164,7 @@ class Flag:
     doc: str
     apply: Callable[[Any], None] | None = None
     core_value: Callable[[Any], Any] | None = None
+    on_thread: Callable[[Any], Callable[[], Any]] | None = None
 
 
 # The names of precisions, and those of the core.
@@ -156,7 +182,6 @@ _PRECISIONS = (
     *("BF16_BF16_F32_X3", "BF16_BF16_F32_X6", "BF16_BF16_F32_X9"),
     *("TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64"),
 )
-_GUARDS = (None, "allow", "log", "disallow", "log_explicit", "disallow_explicit")
 
 # Flags with an effect.
 _ACTIVE = (
@@ -237,6 +262,24 @@ _ACTIVE = (
         "how many devices the host is divided into; may grow, but not shrink; process-wide",
         _core.devices.set_num_cpu_devices,
     ),
+    Flag(
+        "transfer_guard",
+        None,
+        _choice(*_GUARDS),
+        "what happens at transfers between memories; sets the three flags below",
+        _set_transfer_guards,
+    ),
+    *(
+        Flag(
+            f"transfer_guard_{direction}",
+            None,
+            _choice(*_GUARDS),
+            f"what happens at {direction.replace('_', '-')} transfers",
+            functools.partial(_set_transfer_guard, number),
+            on_thread=functools.partial(_set_transfer_guard_on_thread, number),
+        )
+        for number, direction in enumerate(_DIRECTIONS)
+    ),
     Flag("platforms", None, _platforms, "the platforms that programs may run on"),
     Flag("platform_name", None, _platforms, "older name of platforms"),
 )
@@ -255,10 +298,6 @@ _WITHOUT_EFFECT = (
     Flag("explain_cache_misses", False, _switch, "log_compiles names the compiled programs"),
     Flag("disable_most_optimizations", False, _switch, "compiling takes microseconds"),
     Flag("cpu_enable_async_dispatch", True, _switch, "programs end before their call returns"),
-    Flag("transfer_guard", None, _choice(*_GUARDS), "arrays live on the host"),
-    Flag("transfer_guard_host_to_device", None, _choice(*_GUARDS), "arrays live on the host"),
-    Flag("transfer_guard_device_to_host", None, _choice(*_GUARDS), "arrays live on the host"),
-    Flag("transfer_guard_device_to_device", None, _choice(*_GUARDS), "all transfers are explicit"),
     Flag("softmax_custom_jvp", False, _switch, "the derivative of softmax is exact either way"),
     Flag("use_direct_linearize", True, _switch, "linearize is direct"),
     Flag("use_shardy_partitioner", True, _switch, "programs are not partitioned by XLA"),
@@ -359,6 +398,7 @@ def overridden(name: str, value: Any) -> Iterator[None]:
     before = None
     if flag.name in _NATIVE:
         before = _native.set_on_thread(flag.name, _number_of(flag, value))
+    restore = flag.on_thread(value) if flag.on_thread is not None else None
     outer: dict[str, Any] = getattr(_thread, "values", {})
     if not _is_in_core(flag):
         _thread.values = {**outer, flag.name: value}
@@ -368,6 +408,8 @@ def overridden(name: str, value: Any) -> Iterator[None]:
         _thread.values = outer
         if flag.name in _NATIVE:
             _native.set_on_thread(flag.name, before)
+        if restore is not None:
+            restore()
 
 
 class Config:
@@ -508,6 +550,34 @@ def default_matmul_precision(new_val: str | None) -> contextlib.AbstractContextM
     return overridden("default_matmul_precision", new_val)
 
 
-def transfer_guard(new_val: str) -> contextlib.AbstractContextManager[None]:
-    """Has no effect: arrays live on the host."""
-    return overridden("transfer_guard", new_val)
+@contextlib.contextmanager
+def transfer_guard(new_val: str) -> Iterator[None]:
+    """Within the block, guards transfers between the host and devices, in all directions.
+
+    Args:
+      new_val: "allow"; "log": implicit transfers are logged to the logger ``farcall``; "disallow":
+        they raise RuntimeError; "log_explicit" and "disallow_explicit": explicit ones too.
+        device_put and device_get make explicit transfers. Implicit ones are made by calls with
+        arguments in another memory, and by reading the values of an array on a device. The memory
+        of the host, which is the native engine's first device, needs no transfers.
+    """
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(overridden("transfer_guard", new_val))
+        for direction in _DIRECTIONS:
+            stack.enter_context(overridden(f"transfer_guard_{direction}", new_val))
+        yield
+
+
+def transfer_guard_host_to_device(new_val: str) -> contextlib.AbstractContextManager[None]:
+    """``transfer_guard`` for transfers from the host to a device."""
+    return overridden("transfer_guard_host_to_device", new_val)
+
+
+def transfer_guard_device_to_host(new_val: str) -> contextlib.AbstractContextManager[None]:
+    """``transfer_guard`` for transfers from a device to the host."""
+    return overridden("transfer_guard_device_to_host", new_val)
+
+
+def transfer_guard_device_to_device(new_val: str) -> contextlib.AbstractContextManager[None]:
+    """``transfer_guard`` for transfers from one device to another."""
+    return overridden("transfer_guard_device_to_device", new_val)

@@ -142,7 +142,9 @@ def as_device(value: Any, where: str) -> Device | None:
 
 def device_get(x: Any) -> Any:
     """Converts the arrays of ``x`` to read-only numpy arrays, which share memory on the host."""
-    return tree.map(lambda leaf: np.asarray(leaf) if hasattr(leaf, "__array__") else leaf, x)
+    return tree.map(
+        lambda leaf: _core.devices.device_get(leaf) if hasattr(leaf, "__array__") else leaf, x
+    )
 
 
 def _unpickled(engine: str, id: int) -> Device:

@@ -1,4 +1,4 @@
-"""The live arrays, and the pool of large memory blocks.
+"""The live arrays, the pool of large memory blocks, and transfers between memories.
 
 The flag ``memory_pool_limit`` limits the bytes that the pool keeps.
 """
@@ -45,3 +45,27 @@ def memory_pool_info() -> MemoryPoolInfo:
 def clear_memory_pool() -> None:
     """Returns the free blocks of the pool to the system."""
     _core.clear_memory_pool()
+
+
+class TransferCount(NamedTuple):
+    """Transfers in one direction."""
+
+    transfers: int  #: how many; each shard of a sharded array counts
+    bytes: int  #: the bytes of the arrays
+
+
+class TransferInfo(NamedTuple):
+    """Transfers between the host and devices since the process began."""
+
+    host_to_device: TransferCount
+    device_to_host: TransferCount
+    device_to_device: TransferCount
+
+
+def transfer_info() -> TransferInfo:
+    """How many arrays were moved between the host and devices, and their bytes.
+
+    The host is the native engine's first device. Copies that foreign calls on the host make for a
+    device's program, and a program's constants, are not counted.
+    """
+    return TransferInfo(*(TransferCount(*counts) for counts in _core.devices.transfer_counts()))

@@ -15,6 +15,7 @@
 #include <farcall/program/cpu_devices.h>
 #include <farcall/program/engine.h>
 #include <farcall/program/plugins.h>
+#include <farcall/program/transfers.h>
 #include <farcall/trace/placement.h>
 
 #include "array_object.h"
@@ -139,11 +140,31 @@ void bind_devices(nb::module_& package, nb::module_& module) {
     return wrap_object(std::move(made));
   });
   module.def("on_default_device", [](nb::handle array) {
+    const ExplicitTransfers by_request;
     return wrap_object(on_default_device(to_array(array, "array")));
   });
   module.def("device_of", [](nb::handle array) {
     const Array x = to_array(array, "array");
     return device_object(x.is_concrete() ? device_of(x) : default_device());
+  });
+  // numpy's array of the values.
+  module.def("device_get", [](nb::handle array) {
+    const ExplicitTransfers by_request;
+    return nb::module_::import_("numpy").attr("asarray")(array);
+  });
+  // (transfers, bytes) for each direction.
+  module.def("transfer_counts", [] {
+    nb::list counts;
+    for (const auto& [transfers, bytes] : transfer_counts()) {
+      counts.append(nb::make_tuple(transfers, bytes));
+    }
+    return nb::tuple(counts);
+  });
+  module.def("set_transfer_guard", [](int direction, int guard) {
+    set_transfer_guard(static_cast<Transfer>(direction), static_cast<TransferGuard>(guard));
+  });
+  module.def("set_transfer_guard_on_thread", [](int direction, int guard) {
+    return set_transfer_guard_of_thread(static_cast<Transfer>(direction), guard);
   });
   module.def("is_committed",
              [](nb::handle array) { return is_committed(to_array(array, "array")); });

@@ -6,6 +6,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/ops/scalar.h>
+#include <farcall/program/transfers.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/placement.h>
 
@@ -277,6 +278,7 @@ Array on_default_device(Array array) {
   if (default_device_number() == 0) return array;
   const Device& device = default_device();
   if (device.is_host() || !array.node().storage() || !is_evaluating()) return array;
+  guard_transfer(array.type(), array.storage(), device);
   try {
     return placed_array(array.type(), to_device(device, array.type(), array.storage()),
                         /*is_committed=*/false);

@@ -10,6 +10,7 @@
 #include <farcall/core/error.h>
 #include <farcall/program/engine.h>
 #include <farcall/program/sharding.h>
+#include <farcall/program/transfers.h>
 
 namespace farcall {
 namespace {
@@ -63,7 +64,7 @@ std::string Device::to_string() const {
 }
 
 Storage Device::from_device(ShapeDtype type, const Storage& other) const {
-  return from_host(type, farcall::to_host(other));
+  return from_host(type, other.buffer()->to_host());
 }
 
 std::optional<DLDevice> Device::dlpack_device() const { return std::nullopt; }
@@ -77,13 +78,21 @@ Storage Device::from_library(ShapeDtype, void*, std::shared_ptr<const void> owne
 std::optional<DeviceMemory> Device::memory() const { return std::nullopt; }
 
 Storage to_host(const Storage& storage) {
-  return storage.buffer() ? storage.buffer()->to_host() : storage;
+  if (!storage.buffer()) return storage;
+  // The transfers of a sharded array are those of its shards.
+  if (!ShardedBuffer::of(storage)) {
+    farcall::detail::count_transfer(Transfer::kDeviceToHost, storage.nbytes());
+  }
+  return storage.buffer()->to_host();
 }
 
 Storage to_device(const Device& device, ShapeDtype type, const Storage& storage) {
   if (is_on(device, storage)) return storage;
   if (device.is_host()) return to_host(storage);
-  return storage.buffer() ? device.from_device(type, storage) : device.from_host(type, storage);
+  const bool is_direct = storage.buffer() && !ShardedBuffer::of(storage);
+  farcall::detail::count_transfer(is_direct ? Transfer::kDeviceToDevice : Transfer::kHostToDevice,
+                                  type.nbytes());
+  return is_direct ? device.from_device(type, storage) : device.from_host(type, to_host(storage));
 }
 
 bool has_other_devices() { return List::instance().count.load(std::memory_order_acquire) > 1; }

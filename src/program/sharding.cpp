@@ -361,7 +361,7 @@ const std::vector<Storage>& ShardedBuffer::shards() const {
   for (const size_t i : placement_->places()) {
     const Device& device = *sharding().mesh.devices()[i];
     if (partition().is_replicated() && !device.is_host()) {
-      shards.push_back(device.from_host(type, whole_));
+      shards.push_back(to_device(device, type, whole_));
       continue;
     }
     Storage part = Storage::allocate(type.nbytes());

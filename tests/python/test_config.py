@@ -83,7 +83,6 @@ def test_a_value_that_a_flag_does_not_have_is_an_error(name, value, wanted):
         ("jax_traceback_filtering", "off"),
         ("jax_compilation_cache_dir", "/nowhere"),
         ("jax_persistent_cache_min_compile_time_secs", 0.5),
-        ("jax_transfer_guard", "disallow"),
         ("jax_debug_key_reuse", False),
         ("jax_default_prng_impl", "threefry2x32"),
         ("jax_threefry_partitionable", True),

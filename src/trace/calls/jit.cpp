@@ -10,6 +10,7 @@
 #include <farcall/core/error.h>
 #include <farcall/core/storage_array.h>
 #include <farcall/program/donation.h>
+#include <farcall/program/transfers.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/call.h>
 #include <farcall/trace/debug_checks.h>
@@ -192,6 +193,9 @@ std::vector<const Storage*> memory_on(const Executable& executable, std::span<co
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Storage& own = memory_of(inputs[i]);
     const bool is_there = is_on(executable.device(), own);
+    if (!is_there && !ShardedBuffer::of(own)) {
+      guard_transfer(inputs[i].type(), own, executable.device());
+    }
     memory.push_back(is_there ? &own : &moved.emplace_back(memory_for(executable, i, inputs[i])));
   }
   return memory;

@@ -7,14 +7,21 @@
 #include <farcall/core/config.h>
 #include <farcall/core/error.h>
 #include <farcall/program/engine.h>
+#include <farcall/program/transfers.h>
 
 namespace farcall {
 
 const Storage* PlacedNode::known_values() const {
   if (!memory_) return nullptr;
   if (!memory_.buffer()) return &memory_;
-  if (const ShardedBuffer* spread = ShardedBuffer::of(memory_)) return &spread->on_host();
-  std::call_once(copied_, [&] { on_host_ = to_host(memory_); });
+  if (const ShardedBuffer* spread = ShardedBuffer::of(memory_)) {
+    guard_transfer(type(), memory_, host_device());
+    return &spread->on_host();
+  }
+  std::call_once(copied_, [&] {
+    guard_transfer(type(), memory_, host_device());
+    on_host_ = to_host(memory_);
+  });
   return &on_host_;
 }
 
@@ -51,6 +58,8 @@ Array with_type(const Array& array, ShapeDtype type) {
 
 Array device_put(const Array& array, const Device& device) {
   if (device.is_host() && !has_other_devices() && !array.node().placed()) return array;
+  const ExplicitTransfers by_request;
+  guard_transfer(array.type(), memory_of(array), device);
   const ShardedBuffer* spread = ShardedBuffer::of(memory_of(array));
   if (spread && !spread->is_fully_addressable() && device.is_addressable()) {
     return placed_array(array.type(), to_device(device, array.type(), spread->gather()),
@@ -93,6 +102,10 @@ Array device_put(const Array& array, const NamedSharding& sharding) {
   const NamedSharding* before = sharding_of(array);
   if (before && *before == sharding) return array;
   if (!array.is_concrete()) array.storage();  // raises
+  const ExplicitTransfers by_request;
+  for (const Device* device : sharding.mesh.devices()) {
+    guard_transfer(array.type(), memory_of(array), *device);
+  }
   return placed_array(array.type(),
                       ShardedBuffer::cut(make_placement(array.type(), sharding), memory_of(array)),
                       /*is_committed=*/true);
@@ -142,8 +155,9 @@ Array spread_result(const Array& array, const NamedSharding& sharding) {
 
 Array spread_result(const Array& array, PlacementPtr placement) {
   const ShardedBuffer* spread = ShardedBuffer::of(memory_of(array));
-  Storage made = spread ? spread->with_placement(std::move(placement))
-                        : ShardedBuffer::keep_whole(std::move(placement), array.storage());
+  Storage made = spread
+                     ? spread->with_placement(std::move(placement))
+                     : ShardedBuffer::keep_whole(std::move(placement), to_host(memory_of(array)));
   return placed_array(array.type(), std::move(made), /*is_committed=*/true);
 }
 

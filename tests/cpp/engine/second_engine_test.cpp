@@ -10,6 +10,7 @@
 #include <farcall/ops/ffi_call.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/program/text.h>
+#include <farcall/program/transfers.h>
 #include <farcall/trace/derivatives.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/placement.h>
@@ -230,6 +231,24 @@ TEST(SecondEngine, ValuesAreCopiedToTheHostOnce) {
   const int64_t sent = testing::transfers().to_device;
   EXPECT_EQ(&device_of(x * x), &device(0));
   EXPECT_EQ(testing::transfers().to_device, sent);
+}
+
+TEST(SecondEngine, UnwantedTransfersAreRefused) {
+  constexpr auto kToHost = static_cast<size_t>(Transfer::kDeviceToHost);
+  const Array x = on(0, {1, 2});
+  const TransferCount before = transfer_counts()[kToHost];
+  const int guard = set_transfer_guard_of_thread(Transfer::kDeviceToHost,
+                                                 static_cast<int>(TransferGuard::kDisallow));
+  EXPECT_THROW(x.values<float>(), Error);
+  EXPECT_EQ(transfer_counts()[kToHost].transfers, before.transfers);
+  {
+    const ExplicitTransfers by_request;
+    EXPECT_THAT(x.values<float>(), ElementsAre(1, 2));
+  }
+  EXPECT_EQ(set_transfer_guard_of_thread(Transfer::kDeviceToHost, guard),
+            static_cast<int>(TransferGuard::kDisallow));
+  EXPECT_EQ(transfer_counts()[kToHost].transfers, before.transfers + 1);
+  EXPECT_EQ(transfer_counts()[kToHost].bytes, before.bytes + 8);
 }
 
 TEST(SecondEngine, ResultsMayComeLater) {
