@@ -21,13 +21,14 @@ ShapeDtypeStruct = _core.ShapeDtypeStruct
 def block_until_ready(x: Any) -> Any:
     """Waits until the values of all arrays in the pytree ``x`` are computed; returns ``x``.
 
-    The native engine computes them before a call returns.
+    The native engine computes them before a call returns. Traced arrays are left out.
 
     Raises:
+      RuntimeError: for a deleted array.
       Exception: whatever the computation of the values raised.
     """
     for leaf in tree.leaves(x):
-        if isinstance(leaf, Array):
+        if isinstance(leaf, Array) and not leaf.is_traced:
             leaf.block_until_ready()
     return x
 

@@ -282,12 +282,28 @@ PyObject* is_deleted(PyObject* self, PyObject*) {
   return PyBool_FromLong(array_of(self).is_deleted());
 }
 
+// Sets AttributeError and returns false for a traced array.
+bool has_memory(const Array& array, const char* method) {
+  if (array.is_concrete() || array.is_deleted()) return true;
+  PyErr_SetString(PyExc_AttributeError,
+                  fmt::format("{}: a traced {} has no memory that is being computed; call it for "
+                              "the result of the function, outside of it",
+                              method, array.type().to_string())
+                      .c_str());
+  return false;
+}
+
 PyObject* is_ready(PyObject* self, PyObject*) {
-  return guarded([&] { return PyBool_FromLong(farcall::is_ready(array_of(self))); });
+  return guarded([&]() -> PyObject* {
+    const Array& array = array_of(self);
+    if (!has_memory(array, "is_ready")) return nullptr;
+    return PyBool_FromLong(farcall::is_ready(array));
+  });
 }
 PyObject* block_until_ready(PyObject* self, PyObject*) {
-  return guarded([&] {
+  return guarded([&]() -> PyObject* {
     const Array& array = array_of(self);
+    if (!has_memory(array, "block_until_ready")) return nullptr;
     std::optional<nb::gil_scoped_release> released;
     if (!farcall::is_ready(array)) released.emplace();
     farcall::block_until_ready(array);  // raises the error of a computation that has failed

@@ -65,9 +65,9 @@ void ConcreteNode::operator delete(void* node, size_t size) noexcept {
 void deleted_array(const Array& array) {
   throw Error(
       ErrorCode::kFailedPrecondition,
-      fmt::format("Array has been deleted with shape={}: it was donated to a jitted function, "
-                  "which used its memory. Keep the function's result, or do not name the "
-                  "argument in donate_argnums",
+      fmt::format("Array has been deleted with shape={}: delete() was called, or it was donated "
+                  "to a jitted function, which used its memory. In the latter case keep the "
+                  "function's result, or do not name the argument in donate_argnums",
                   array.type().to_string()));
 }
 

@@ -116,3 +116,26 @@ def test_views_keep_the_memory_of_arrays_that_are_deleted_or_donated(see: Any, c
         kept = [fnp.full(count, float(value)) for value in range(2, 10)]
         np.testing.assert_array_equal(np.asarray(view), np.arange(count) + 1)
         del kept
+
+
+def test_a_deleted_array_is_not_ready() -> None:
+    for x in (fnp.ones(3), fc.device_put(np.ones(3), fc.devices()[0])):
+        x.delete()
+        for use in (
+            lambda x: x.block_until_ready(),
+            fc.block_until_ready,
+            lambda x: x.is_ready(),
+            lambda x: x.copy(),
+            lambda x: x + 1,
+        ):
+            with pytest.raises(RuntimeError, match=r"Array has been deleted .*: delete\(\) was"):
+                use(x)
+
+
+@pytest.mark.parametrize("transform", [fc.jit, fc.grad, fc.vmap])
+def test_a_traced_array_is_not_computed(transform: Any) -> None:
+    x = fnp.ones(3) if transform is fc.vmap else 1.0
+    for method in ("block_until_ready", "is_ready"):
+        with pytest.raises(AttributeError, match=f"{method}: a traced f32"):
+            transform(lambda v, method=method: getattr(v, method)())(x)
+    transform(fc.block_until_ready)(x)

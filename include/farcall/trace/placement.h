@@ -98,7 +98,8 @@ inline bool is_call_on_host(std::span<const Array> inputs) {
   return default_device_number() == 0;
 }
 
-// Waits until the values are computed. Raises the error of the computation.
+// Waits until the values are computed; returns at once for a traced array. Both raise
+// FAILED_PRECONDITION for a deleted array, and block_until_ready the error of the computation.
 FARCALL_API void block_until_ready(const Array& array);
 FARCALL_API bool is_ready(const Array& array);
 

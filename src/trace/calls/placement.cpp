@@ -183,11 +183,13 @@ CallPlace place_of_call(std::string_view where, std::span<const Array> inputs,
 
 void block_until_ready(const Array& array) {
   const PlacedNode* placed = array.node().placed();
+  if (!placed && array.is_deleted()) deleted_array(array);
   if (placed && placed->memory().buffer()) placed->memory().buffer()->wait();
 }
 
 bool is_ready(const Array& array) {
   const PlacedNode* placed = array.node().placed();
+  if (!placed && array.is_deleted()) deleted_array(array);
   return !placed || !placed->memory().buffer() || placed->memory().buffer()->is_ready();
 }
 

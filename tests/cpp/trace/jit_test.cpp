@@ -381,10 +381,14 @@ TEST(Donation, ADeletedArrayIsRefused) {
   const Layer given = fresh_layer();
   f(given, change);
   const std::string text =
-      "Array has been deleted with shape=f32[4]: it was donated to a jitted function, which used "
-      "its memory. Keep the function's result, or do not name the argument in donate_argnums";
+      "Array has been deleted with shape=f32[4]: delete() was called, or it was donated to a "
+      "jitted "
+      "function, which used its memory. In the latter case keep the function's result, or do not "
+      "name the argument in donate_argnums";
   EXPECT_EQ(error_of(ErrorCode::kFailedPrecondition, [&] { f(given, change); }), text);
   EXPECT_EQ(error_of(ErrorCode::kFailedPrecondition, [&] { given.weights + 1; }), text);
+  EXPECT_EQ(error_of(ErrorCode::kFailedPrecondition, [&] { block_until_ready(given.weights); }),
+            text);
   EXPECT_EQ(given.weights.to_string(), "deleted f32[4]");
   EXPECT_FALSE(change.is_deleted());
   EXPECT_THAT(values<float>(f(fresh_layer(), change).weights), ElementsAre(3, 5, 7, 9));
