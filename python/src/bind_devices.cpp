@@ -166,6 +166,9 @@ void bind_devices(nb::module_& package, nb::module_& module) {
   module.def("set_transfer_guard_on_thread", [](int direction, int guard) {
     return set_transfer_guard_of_thread(static_cast<Transfer>(direction), guard);
   });
+  module.def("committed_like", [](nb::handle array, nb::handle other) {
+    return wrap_object(committed_like(to_array(array, "array"), to_array(other, "other")));
+  });
   module.def("is_committed",
              [](nb::handle array) { return is_committed(to_array(array, "array")); });
 }

@@ -57,6 +57,9 @@ FARCALL_API Array with_type(const Array& array, ShapeDtype type);
 // has no other device.
 FARCALL_API Array device_put(const Array& array, const Device& device);
 
+// The array on the devices of `other` if that is committed, whole on each; else unchanged.
+FARCALL_API Array committed_like(const Array& array, const Array& other);
+
 // ---- sharded arrays ----
 
 // Null unless the array is sharded.

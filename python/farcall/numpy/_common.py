@@ -29,6 +29,15 @@ def known_values(x: Array, function: str, result: str, remedy: str = "") -> np.n
         ) from None
 
 
+def committed_like(made: Any, *sources: Array) -> Array:
+    """``made``, of numpy, as an Array on the devices of the first committed one of ``sources``."""
+    array = _core.numpy.array_from_numpy(np.ascontiguousarray(made), False)
+    for source in sources:
+        if _core.devices.is_committed(source):
+            return _core.devices.committed_like(array, source)
+    return array
+
+
 def as_arrays(values: Any, function: str, name: str = "arrays") -> list[Array]:
     """The arrays of a sequence, or the slices of an array along its first dimension."""
     if isinstance(values, Array):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
-from farcall.numpy._common import default_int, known_values
+from farcall.numpy._common import committed_like, default_int, known_values
 
 __all__ = ["pad", "unique", "where"]
 
@@ -89,14 +89,14 @@ def unique(
         values = np.concatenate([kept, filling], along)
         index = np.concatenate([index[:size], np.full(missing, index[0] if len(index) else 0)])
         counts = np.concatenate([counts[:size], np.zeros(missing, counts.dtype)])
-    results = [_functions.array_from_numpy(values, False)]
+    results = [committed_like(values, array)]
     for wanted, part in (
         (return_index, index),
         (return_inverse, inverse),
         (return_counts, counts),
     ):
         if wanted:
-            results.append(_functions.array_from_numpy(part.astype(default_int()), False))
+            results.append(committed_like(part.astype(default_int()), array))
     return results[0] if len(results) == 1 else tuple(results)
 
 

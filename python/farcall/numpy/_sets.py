@@ -8,7 +8,7 @@ import numpy as np
 
 from farcall import _core
 from farcall._core.numpy import concatenate
-from farcall.numpy._common import Array, default_int, known_values
+from farcall.numpy._common import Array, committed_like, default_int, known_values
 from farcall.numpy._creation import asarray
 from farcall.numpy._selection import unique
 
@@ -40,20 +40,26 @@ def isin(
     return _f._isin(asarray(element), asarray(test_elements), invert)
 
 
-def _sized(values: np.ndarray, size: int | None, fill_value: Any) -> Array:
-    """``size`` of the sorted values, padded with ``fill_value`` (by default the least value)."""
-    if size is not None:
-        fill = fill_value if fill_value is not None else values[0] if values.size else 0
-        rest = np.full(max(size - values.size, 0), fill, values.dtype)
-        values = np.concatenate([values[:size], rest])
-    return _f.array_from_numpy(np.ascontiguousarray(values), False)
+class _Pair:
+    """Two arrays, which must be concrete, for an operation on their sets of elements."""
 
+    def __init__(self, ar1: Any, ar2: Any, function: str) -> None:
+        result = "the number of elements"
+        self._arrays = asarray(ar1), asarray(ar2)
+        self.first, self.second = (
+            known_values(each, function, result).ravel() for each in self._arrays
+        )
 
-def _pair(ar1: Any, ar2: Any, function: str) -> tuple[np.ndarray, np.ndarray]:
-    """The values of both arrays, which must be concrete."""
-    result = "the number of elements"
-    a, b = (known_values(asarray(each), function, result) for each in (ar1, ar2))
-    return a.ravel(), b.ravel()
+    def sized(self, values: np.ndarray, size: int | None, fill_value: Any) -> Array:
+        """``size`` of the sorted values, padded with ``fill_value`` (by default the least value).
+
+        The result is where the arrays are.
+        """
+        if size is not None:
+            fill = fill_value if fill_value is not None else values[0] if values.size else 0
+            rest = np.full(max(size - values.size, 0), fill, values.dtype)
+            values = np.concatenate([values[:size], rest])
+        return committed_like(values, *self._arrays)
 
 
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Array:
@@ -65,7 +71,8 @@ def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = No
     if size is not None and (a.is_traced or b.is_traced):
         both = concatenate([_f.ravel(a), _f.ravel(b)])
         return unique(both, size=size, fill_value=fill_value)
-    return _sized(np.union1d(*_pair(a, b, "union1d")), size, fill_value)
+    pair = _Pair(a, b, "union1d")
+    return pair.sized(np.union1d(pair.first, pair.second), size, fill_value)
 
 
 def setdiff1d(
@@ -77,7 +84,9 @@ def setdiff1d(
     fill_value: Any = None,
 ) -> Array:
     """The sorted elements of ``ar1`` that are not in ``ar2``, for concrete arrays; see union1d."""
-    return _sized(np.setdiff1d(*_pair(ar1, ar2, "setdiff1d"), assume_unique), size, fill_value)
+    pair = _Pair(ar1, ar2, "setdiff1d")
+    values = np.setdiff1d(pair.first, pair.second, assume_unique)
+    return pair.sized(values, size, fill_value)
 
 
 def setxor1d(
@@ -89,7 +98,9 @@ def setxor1d(
     fill_value: Any = None,
 ) -> Array:
     """The sorted elements in exactly one of both arrays, which are concrete; see union1d."""
-    return _sized(np.setxor1d(*_pair(ar1, ar2, "setxor1d"), assume_unique), size, fill_value)
+    pair = _Pair(ar1, ar2, "setxor1d")
+    values = np.setxor1d(pair.first, pair.second, assume_unique)
+    return pair.sized(values, size, fill_value)
 
 
 def intersect1d(
@@ -105,15 +116,16 @@ def intersect1d(
 
     With ``return_indices``, also the index of the first occurrence in ``ar1`` and in ``ar2``.
     """
-    a, b = _pair(ar1, ar2, "intersect1d")
+    pair = _Pair(ar1, ar2, "intersect1d")
+    a, b = pair.first, pair.second
     values, first, second = np.intersect1d(a, b, assume_unique, return_indices=True)
-    result = _sized(values, size, fill_value)
+    result = pair.sized(values, size, fill_value)
     if not return_indices:
         return result
     return (
         result,
-        _sized(first.astype(default_int()), size, a.size),
-        _sized(second.astype(default_int()), size, b.size),
+        pair.sized(first.astype(default_int()), size, a.size),
+        pair.sized(second.astype(default_int()), size, b.size),
     )
 
 

@@ -10,6 +10,7 @@
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy_indexing.h>
 #include <farcall/trace/origin.h>
+#include <farcall/trace/placement.h>
 
 #include "ops/internal/numpy.h"
 
@@ -192,7 +193,10 @@ std::vector<Array> nonzero(const Array& x) {
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i]) flat.push_back(static_cast<int64_t>(i));
   }
-  return is_x64() ? unravelled<int64_t>(flat, x.shape()) : unravelled<int32_t>(flat, x.shape());
+  std::vector<Array> places =
+      is_x64() ? unravelled<int64_t>(flat, x.shape()) : unravelled<int32_t>(flat, x.shape());
+  for (Array& each : places) each = committed_like(each, x);
+  return places;
 }
 
 std::vector<Array> nonzero(const Array& x, int64_t size, ListOf<Array> fill_values) {

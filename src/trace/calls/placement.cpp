@@ -69,6 +69,13 @@ Array device_put(const Array& array, const Device& device) {
                       /*is_committed=*/true);
 }
 
+Array committed_like(const Array& array, const Array& other) {
+  if (!is_committed(other)) return array;
+  const NamedSharding* sharding = sharding_of(other);
+  return sharding ? device_put(array, NamedSharding{sharding->mesh, {}})
+                  : device_put(array, device_of(other));
+}
+
 // ---- sharded arrays ----
 
 namespace {

@@ -56,3 +56,29 @@ def test_a_copy_of_an_array_that_nobody_placed_is_uncommitted() -> None:
     assert fnp.asarray(2).copy().weak_type
     key = fc.random.key(3)
     assert (fnp.array(key) == key).all()
+
+
+@pytest.mark.parametrize(
+    "find",
+    [
+        fnp.nonzero,
+        fnp.where,
+        fnp.argwhere,
+        fnp.flatnonzero,
+        lambda x: fnp.unique(x, return_index=True, return_counts=True),
+        fnp.unique_values,
+        lambda x: fnp.union1d(x, x + 1),
+        lambda x: fnp.intersect1d(X, x),
+        lambda x: fnp.setdiff1d(x, x[:1]),
+        lambda x: fnp.setxor1d(x, x + 1),
+    ],
+)
+def test_what_depends_on_values_stays_on_their_devices(find: Any) -> None:
+    expected = fc.tree.leaves(find(X))
+    for place in (fc.devices()[2], NamedSharding(MESH, P("x"))):
+        x = fc.device_put(X, place)
+        for result, wanted in zip(fc.tree.leaves(find(x)), expected, strict=True):
+            assert result.committed
+            assert result.sharding.device_set == x.sharding.device_set
+            np.testing.assert_array_equal(result, wanted)
+    assert not any(leaf.committed for leaf in expected)
