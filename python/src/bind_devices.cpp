@@ -29,11 +29,15 @@ nb::object device_object(const Device& device) {
   return nb::cast(&device, nb::rv_policy::reference);
 }
 
-// "CpuDevice(id=0)", in JAX's format.
+// "CpuDevice(id=0)", in JAX's format. Several engines have devices of the host's platform: those of
+// other engines than the default one are shown with the engine.
 std::string representation(const Device& device) {
   std::string platform = device.description().platform;
+  const bool is_ambiguous =
+      platform == host_device().description().platform && &device.engine() != &default_engine();
   platform[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(platform[0])));
-  return fmt::format("{}Device(id={})", platform, device.description().id);
+  return fmt::format("{}Device(id={}{})", platform, device.description().id,
+                     is_ambiguous ? fmt::format(", engine='{}'", device.engine().name()) : "");
 }
 
 // Its index among the devices of its engine in its process.

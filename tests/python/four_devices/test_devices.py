@@ -12,6 +12,7 @@ import jax
 import numpy as np
 import pytest
 from farcall import lax
+from farcall._plugins import find_plugin
 from farcall.sharding import NamedSharding, SingleDeviceSharding
 
 ENGINE = fc.devices()[0].engine
@@ -537,3 +538,8 @@ def test_in_shardings_describe_no_arguments_by_name() -> None:
             np.testing.assert_array_equal(f(X), X)
 
 
+def test_devices_of_another_engine_show_it() -> None:
+    other = "pjrt" if ENGINE == "native" else "native"
+    assert repr(fc.devices()[1]) == "CpuDevice(id=1)"
+    if other == "native" or find_plugin():
+        assert repr(fc.devices(other)[1]) == f"CpuDevice(id=1, engine='{other}')"
