@@ -312,7 +312,9 @@ def is_spread(sharding: Sharding | Format) -> bool:
     """Whether the sharding covers several devices."""
     if isinstance(sharding, Format):
         sharding = sharding.sharding
-    return isinstance(sharding, NamedSharding) and len(sharding.device_set) > 1
+    if not isinstance(sharding, NamedSharding):
+        return False
+    return isinstance(sharding.mesh, Mesh) and sharding.mesh.size > 1
 
 
 def core_sharding(sharding: Sharding) -> Any:

@@ -50,7 +50,7 @@ size_t num_places(std::span<const MeshAxis> axes) {
 }
 
 std::vector<const Device*> first_devices(std::span<const MeshAxis> axes) {
-  const std::span<const Device* const> known = default_engine().devices();
+  const std::span<const Device* const> known = default_device().engine().devices();
   std::vector<const Device*> all(known.begin(), known.end());
   // The same order in all processes.
   std::ranges::sort(all, {}, [](const Device* device) { return device->description().id; });
@@ -74,6 +74,14 @@ Mesh::Mesh(std::vector<MeshAxis> axes, std::vector<const Device*> devices) {
   if (devices.size() != count && !is_empty) {
     invalid_argument(fmt::format("mesh {} has {} places, got {} devices", describe(axes), count,
                                  devices.size()));
+  }
+  std::vector<const Device*> sorted = devices;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
+    invalid_argument(
+        fmt::format("mesh {} has {} at two places; each place needs a device of its "
+                    "own",
+                    describe(axes), (*twice)->to_string()));
   }
   grid_ = std::make_shared<const Grid>(Grid{std::move(axes), std::move(devices)});
 }

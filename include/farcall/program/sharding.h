@@ -36,11 +36,11 @@ class FARCALL_API Mesh {
  public:
   // An empty mesh, without axes and devices.
   Mesh() : Mesh(std::vector<MeshAxis>(), std::vector<const Device*>()) {}
-  // A mesh of the first devices of the default engine. Raises INVALID_ARGUMENT if there are too
-  // few.
+  // A mesh of the first devices of the default device's engine. Raises INVALID_ARGUMENT if there
+  // are too few.
   Mesh(std::initializer_list<MeshAxis> axes);
-  // Raises INVALID_ARGUMENT for empty or duplicate names, for sizes below 1, and if the number of
-  // devices is not the product of the sizes.
+  // Raises INVALID_ARGUMENT for empty or duplicate names, for sizes below 1, if the number of
+  // devices is not the product of the sizes, and for a device at two places.
   Mesh(std::vector<MeshAxis> axes, std::vector<const Device*> devices);
 
   std::span<const MeshAxis> axes() const { return grid_->axes; }

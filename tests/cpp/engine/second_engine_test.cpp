@@ -192,6 +192,7 @@ TEST(SecondEngine, TheDefaultDeviceHoldsForAScope) {
     made = numpy::ones({2});
     EXPECT_EQ(&device_of(made), &device(1));
     EXPECT_FALSE(is_committed(made));
+    EXPECT_EQ(Mesh({{"x", 2}}).devices()[1], &device(1));
   }
   EXPECT_EQ(&device_of(f(x)), &host_device());
   EXPECT_EQ(&device_of(made + x), &host_device());  // not committed

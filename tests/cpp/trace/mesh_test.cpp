@@ -85,6 +85,11 @@ TEST(Sharding, RefusesWhatDoesNotFit) {
   EXPECT_NE(make({{"x", 1}, {"x", 1}}).find("named twice"), std::string::npos);
   EXPECT_NE(make({{"x", 2}}).find("2 places, got 1 devices"), std::string::npos);
   EXPECT_NE(make({{"x", 0}}).find("1 or more"), std::string::npos);
+  const Device* twice[] = {mesh.devices()[1], mesh.devices()[2], mesh.devices()[1]};
+  EXPECT_NE(message_of([&] {
+              Mesh(std::vector<MeshAxis>{{"x", 3}}, {std::begin(twice), std::end(twice)});
+            }).find("mesh (x: 3) has cpu:1 at two places"),
+            std::string::npos);
   EXPECT_NE(message_of([] { Mesh{{"x", 128}}; }).find("needs 128 devices"), std::string::npos);
 }
 

@@ -526,6 +526,17 @@ def test_jit_places_arguments_and_results() -> None:
         jitted(X[:6], X[:6], 2)
     with pytest.raises(ValueError, match="out_shardings: it must be a tree prefix"):
         fc.jit(lambda a: a, out_shardings=(rows, rows))(X)
+
+
+def test_a_mesh_has_each_device_once() -> None:
+    first = fc.devices()[0]
+    mesh = fc.sharding.Mesh(np.array([first, first]), ("x",))
+    with pytest.raises(ValueError, match=r"mesh \(x: 2\) has .*:0 at two places"):
+        fc.device_put(X, NamedSharding(mesh, P("x")))
+    with pytest.raises(ValueError, match="at two places"):
+        fc.shard_map(lambda x: x, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(X)
+
+
 def test_in_shardings_describe_no_arguments_by_name() -> None:
     rows = NamedSharding(MESH, P("x"))
     for given in (rows, (rows,), P("x")):
