@@ -40,7 +40,7 @@ __all__ = [
     "sendrecv",
 ]
 
-# Reductions of numbers, of bools, of integers.
+# Reductions of numbers, of bools and integers, of integers.
 SUM, PROD, MAX, MIN = "sum", "prod", "max", "min"
 LAND, LOR, LXOR = "land", "lor", "lxor"
 BAND, BOR, BXOR = "band", "bor", "bxor"

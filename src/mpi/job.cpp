@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -359,51 +361,108 @@ void Job::abandon(Awaited& awaited) noexcept {
 
 // ---- operations ----
 
-void Job::agree(uint64_t fingerprint, std::string_view what) {
-  struct Line {
-    uint64_t fingerprint = 0;
-    char what[120] = {};
-  };
+template <class T>
+std::vector<T> Job::all_of(std::string_view what, const T& own) {
   // Not freed if another process never arrives, because MPI may still write to it.
-  struct Lines {
-    Line own;
-    std::vector<Line> all;
+  struct Values {
+    T own;
+    std::vector<T> all;
   };
-  auto lines = std::make_unique<Lines>();
-  lines->own.fingerprint = fingerprint;
-  std::memcpy(lines->own.what, what.data(), std::min(what.size(), sizeof(Line::what) - 1));
-  lines->all.resize(static_cast<size_t>(count_));
+  auto values = std::make_unique<Values>(Values{own, std::vector<T>(peers_.size())});
   Awaited awaited;
   {
     const Lock lock(mpi_);
     check_failed(what);
     ++agreement_;
-    check(what, MPI_Iallgather(&lines->own, sizeof(Line), MPI_BYTE, lines->all.data(), sizeof(Line),
+    check(what, MPI_Iallgather(&values->own, sizeof(T), MPI_BYTE, values->all.data(), sizeof(T),
                                MPI_BYTE, checks_, &awaited.requests.emplace_back()));
   }
   try {
     wait(what, awaited);
   } catch (...) {
-    static_cast<void>(lines.release());
+    static_cast<void>(values.release());
     throw;
   }
+  return std::move(values->all);
+}
+
+namespace {
+
+// "process 0 has …; processes 1, 2 have …": processes with equal keys are named together.
+template <class Line, class Key, class Text>
+std::string by_process(const std::vector<Line>& lines, const Key& key_of, const char* verb,
+                       const char* plural, const Text& text_of) {
   std::vector<std::pair<const Line*, std::vector<int>>> kinds;
-  for (int process = 0; process < count_; ++process) {
-    const Line& line = lines->all[static_cast<size_t>(process)];
+  for (size_t process = 0; process < lines.size(); ++process) {
     const auto found = std::ranges::find_if(
-        kinds, [&](const auto& kind) { return kind.first->fingerprint == line.fingerprint; });
-    if (found == kinds.end()) {
-      kinds.push_back({&line, {process}});
-    } else {
-      found->second.push_back(process);
-    }
+        kinds, [&](const auto& kind) { return key_of(*kind.first) == key_of(lines[process]); });
+    auto& kind =
+        found == kinds.end() ? kinds.emplace_back(&lines[process], std::vector<int>()) : *found;
+    kind.second.push_back(static_cast<int>(process));
   }
-  if (kinds.size() == 1) return;
   std::string text;
   for (const auto& [line, processes] : kinds) {
-    text += fmt::format("{}{} run{} {}", text.empty() ? "" : "; ", names_of(processes),
-                        processes.size() == 1 ? "s" : "", line->what);
+    text += fmt::format("{}{} {} {}", text.empty() ? "" : "; ", names_of(processes),
+                        processes.size() == 1 ? verb : plural, text_of(*line));
   }
+  return text;
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string Job::first_difference(std::string_view what, std::string_view details) {
+  constexpr size_t kMaxLines = 1000;
+  using Hashes = std::array<uint32_t, kMaxLines>;  // 0 after the last line
+  const std::vector<std::string_view> lines = lines_of(details);
+  Hashes own{};
+  for (size_t i = 0; i < std::min(lines.size(), kMaxLines); ++i) {
+    own[i] = static_cast<uint32_t>(std::hash<std::string_view>()(lines[i])) | 1;
+  }
+  const std::vector<Hashes> all = all_of(what, own);
+  size_t first = 0;
+  const auto is_same = [&](const Hashes& hashes) { return hashes[first] == own[first]; };
+  while (first < kMaxLines && std::ranges::all_of(all, is_same)) ++first;
+  if (first == kMaxLines) return fmt::format(". Their first {} lines are alike", kMaxLines);
+  struct Text {
+    char text[160] = {};
+  };
+  Text line;
+  const std::string_view mine = first < lines.size() ? lines[first] : "no such line";
+  mine.substr(std::min(mine.find_first_not_of(' '), mine.size()))
+      .copy(line.text, sizeof(line.text) - 1);
+  const auto text_of = [](const Text& each) { return fmt::format("\"{}\"", each.text); };
+  return fmt::format(". Line {} differs: {}", first + 1,
+                     by_process(all_of(what, line), text_of, "has", "have", text_of));
+}
+
+void Job::agree(uint64_t fingerprint, std::string_view what, std::string_view details) {
+  struct Line {
+    uint64_t fingerprint = 0;
+    bool has_details = false;
+    char what[119] = {};
+  };
+  Line own;
+  own.fingerprint = fingerprint;
+  own.has_details = !details.empty();
+  what.copy(own.what, sizeof(own.what) - 1);
+  const std::vector<Line> all = all_of(what, own);
+  const auto fingerprint_of = [](const Line& line) { return line.fingerprint; };
+  if (std::ranges::all_of(all, [&](const Line& line) { return line.fingerprint == fingerprint; })) {
+    return;
+  }
+  const auto what_of = [](const Line& line) { return std::string_view(line.what); };
+  std::string text = by_process(all, fingerprint_of, "runs", "run", what_of);
+  if (std::ranges::all_of(all, &Line::has_details)) text += first_difference(what, details);
   throw Error(ErrorCode::kFailedPrecondition,
               fmt::format("the processes run different programs: {}. All of them must run the same "
                           "ones, in the same order",
@@ -488,7 +547,7 @@ void Job::transfer(std::string_view what, std::span<const TypedMessage> sends,
 
 void Job::collective(std::string_view what,
                      const std::function<int(MPI_Comm, MPI_Request*)>& start) {
-  if (checks_agreement_) agree(std::hash<std::string_view>()(what), what);
+  if (checks_agreement_) agree(std::hash<std::string_view>()(what), what, {});
   Awaited awaited;
   {
     const Lock lock(mpi_);

@@ -31,7 +31,7 @@ class Job final : public Processes {
 
   int index() const override { return index_; }
   int count() const override { return count_; }
-  void agree(uint64_t fingerprint, std::string_view what) override;
+  void agree(uint64_t fingerprint, std::string_view what, std::string_view details) override;
   void exchange(std::string_view what, std::span<const Message> sends,
                 std::span<const Message> receives) override;
   void put(std::string_view key, std::string_view value) override;
@@ -93,6 +93,12 @@ class Job final : public Processes {
   void begin(MPI_Comm comm, std::string_view what, std::span<const Message> sends,
              std::span<const Message> receives, std::function<void()> check_types);
   void wait(std::string_view what, Awaited& awaited);
+  // The `own` of all processes, by process.
+  template <class T>
+  std::vector<T> all_of(std::string_view what, const T& own);
+  // Shows the first line of the processes' `details` that is not the same in all; every process
+  // must call it.
+  std::string first_difference(std::string_view what, std::string_view details);
   bool is_done(std::string_view what, Awaited& awaited);
   void abandon(Awaited& awaited) noexcept;
   void check(std::string_view what, int code) const;

@@ -3,8 +3,11 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,16 +31,16 @@ namespace {
 // ---- reductions and element types ----
 
 struct Reducer {
-  const char* name;
+  std::string_view name;
   MPI_Op op;
   bool takes_bool, takes_integers, takes_floats, takes_complex;
 };
 const Reducer kReducers[] = {
-    {"sum", MPI_SUM, false, true, true, true},     {"prod", MPI_PROD, false, true, true, true},
-    {"max", MPI_MAX, false, true, true, false},    {"min", MPI_MIN, false, true, true, false},
-    {"land", MPI_LAND, true, false, false, false}, {"lor", MPI_LOR, true, false, false, false},
-    {"lxor", MPI_LXOR, true, false, false, false}, {"band", MPI_BAND, false, true, false, false},
-    {"bor", MPI_BOR, false, true, false, false},   {"bxor", MPI_BXOR, false, true, false, false},
+    {"sum", MPI_SUM, false, true, true, true},    {"prod", MPI_PROD, false, true, true, true},
+    {"max", MPI_MAX, false, true, true, false},   {"min", MPI_MIN, false, true, true, false},
+    {"land", MPI_LAND, true, true, false, false}, {"lor", MPI_LOR, true, true, false, false},
+    {"lxor", MPI_LXOR, true, true, false, false}, {"band", MPI_BAND, false, true, false, false},
+    {"bor", MPI_BOR, false, true, false, false},  {"bxor", MPI_BXOR, false, true, false, false},
 };
 
 struct Element {
@@ -65,28 +68,46 @@ struct Reduce {
   MPI_Datatype type;
 };
 
-// Raises INVALID_ARGUMENT if MPI does not have this reduction.
-Reduce reduction(std::string_view name, DType dtype) {
-  const Reducer* reducer = nullptr;
+bool takes(const Reducer& reducer, DTypeKind kind) {
+  switch (kind) {
+    case DTypeKind::kBool:
+      return reducer.takes_bool;
+    case DTypeKind::kSigned:
+    case DTypeKind::kUnsigned:
+      return reducer.takes_integers;
+    case DTypeKind::kFloat:
+      return reducer.takes_floats;
+    case DTypeKind::kComplex:
+      return reducer.takes_complex;
+    default:
+      return false;
+  }
+}
+
+// The names of the reductions, of all or of those for elements of this kind.
+std::string names_of_reductions(std::optional<DTypeKind> kind = {}) {
   std::string names;
   for (const Reducer& each : kReducers) {
-    if (each.name == name) reducer = &each;
+    if (kind && !takes(each, *kind)) continue;
     names += (names.empty() ? "" : ", ") + std::string(each.name);
   }
-  if (!reducer) invalid_argument(fmt::format("op must be one of {}; got \"{}\"", names, name));
-  for (const Element& element : kElements) {
-    if (element.dtype != dtype) continue;
-    const DTypeKind kind = dtype_info(dtype).kind;
-    const bool fits = (kind == DTypeKind::kBool && reducer->takes_bool) ||
-                      (kind == DTypeKind::kSigned && reducer->takes_integers) ||
-                      (kind == DTypeKind::kUnsigned && reducer->takes_integers) ||
-                      (kind == DTypeKind::kFloat && reducer->takes_floats) ||
-                      (kind == DTypeKind::kComplex && reducer->takes_complex);
-    if (fits) return {reducer->op, element.type};
+  return names;
+}
+
+// Raises INVALID_ARGUMENT if MPI does not have this reduction.
+Reduce reduction(std::string_view name, DType dtype) {
+  const auto reducer = std::ranges::find(kReducers, name, &Reducer::name);
+  if (reducer == std::end(kReducers)) {
+    invalid_argument(fmt::format("op must be one of {}; got \"{}\"", names_of_reductions(), name));
   }
+  const DTypeKind kind = dtype_info(dtype).kind;
+  const auto element = std::ranges::find(kElements, dtype, &Element::dtype);
+  const bool is_known = element != std::end(kElements);
+  if (is_known && takes(*reducer, kind)) return {reducer->op, element->type};
+  const char* remedy = kind == DTypeKind::kFloat ? "; convert them to float32 first" : "";
   invalid_argument(fmt::format(
       "op \"{}\" cannot reduce elements of type {}{}", name, dtype_name(dtype),
-      dtype_info(dtype).kind == DTypeKind::kFloat ? "; convert them to float32 first" : ""));
+      is_known ? fmt::format("; there are {} for them", names_of_reductions(kind)) : remedy));
 }
 
 // ---- handlers ----

@@ -55,7 +55,7 @@ def succeeded(done: subprocess.CompletedProcess[str]) -> str:
 
 @pytest.mark.parametrize(("count", "devices"), [(2, 1), (3, 1)])
 def test_operations(count: int, devices: int) -> None:
-    assert "10 checks ran" in succeeded(
+    assert "11 checks ran" in succeeded(
         mpirun(count, FOLDER / "run.py", "operations", devices=devices)
     )
 

@@ -28,8 +28,8 @@ FARCALL_API void initialize(const ProcessOptions& options = {});
 FARCALL_API void shutdown();
 
 // "sum" and "prod" for numbers; "max" and "min" for real numbers; "land", "lor" and "lxor" for
-// bools; "band", "bor" and "bxor" for integers. Operations raise INVALID_ARGUMENT for other names,
-// and for elements that MPI cannot reduce, such as floats below 32 bits.
+// bools and integers; "band", "bor" and "bxor" for integers. Operations raise INVALID_ARGUMENT for
+// other names, and for elements that MPI cannot reduce, such as floats below 32 bits.
 using Reduction = std::string;
 
 // The elementwise reduction over all processes; every process gets the result. In forward mode the

@@ -38,8 +38,10 @@ class FARCALL_API Processes {
   virtual int count() const = 0;
 
   // Waits until all processes have called this. If their fingerprints differ, raises
-  // FAILED_PRECONDITION in all of them; the message says which process runs what.
-  virtual void agree(uint64_t fingerprint, std::string_view what) = 0;
+  // FAILED_PRECONDITION in all of them; the message says which process runs what, and shows the
+  // first line of the `details` that differs.
+  virtual void agree(uint64_t fingerprint, std::string_view what,
+                     std::string_view details = {}) = 0;
   // Sends and receives concurrently, and waits for all messages. `what` is for error messages.
   virtual void exchange(std::string_view what, std::span<const Message> sends,
                         std::span<const Message> receives) = 0;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import farcall as fc
@@ -228,9 +229,17 @@ def check_programs_that_differ() -> None:
     def over(f):
         return fc.shard_map(f, mesh=mesh, in_specs=fc.P("x"), out_specs=fc.P("x"))
 
-    refused(
-        RuntimeError, "processes run different programs", over(fnp.sin if ME == 1 else fnp.cos), x
-    )
+    def two_steps(x):
+        return (fnp.sin if ME == 1 else fnp.cos)(x * 2)
+
+    text = refused(RuntimeError, "processes run different programs", over(two_steps), x)
+    assert "Line 3 differs: process" in text, text
+    assert re.search(r'process 1 has "[^"]*sin', text), text
+    assert re.search(r'process(es)? 0[^"]*"[^"]*cos', text), text
+    # One program has more equations than the other.
+    more = (lambda x: x * 2 + 1) if ME == 0 else (lambda x: x * 2)
+    text = refused(RuntimeError, "processes run different programs", over(more), x)
+    assert re.search(r'Line \d differs: process 0 has "[^"]*add', text), text
     same(process_allgather(over(fnp.sin)(x)), np.sin(WHOLE))
 
 

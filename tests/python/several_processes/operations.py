@@ -256,6 +256,22 @@ def check_derivatives_of_messages() -> None:
     same(pullback(cotangents[ME])[0], cotangents[:, ME])
 
 
+def check_logical_reductions() -> None:
+    for kind in ("bool", "int32", "uint8"):
+        x = np.array([ME, ME == 0, 1, 0]).astype(kind)
+        every = np.stack([np.array([i, i == 0, 1, 0]) for i in range(N)]).astype(bool)
+        for op, reduce in (
+            (mpi.LAND, np.all),
+            (mpi.LOR, np.any),
+            (mpi.LXOR, np.logical_xor.reduce),
+        ):
+            result = mpi.allreduce(x, op)
+            assert result.dtype == x.dtype
+            same(result, reduce(every, axis=0).astype(kind))
+    floats = np.ones(2, np.float32)
+    refused(ValueError, "float32; there are sum, prod, max, min for", mpi.allreduce, floats, "lor")
+
+
 def check_errors_that_leave_the_job_whole() -> None:
     x = np.ones(3, np.float32)
     refused(ValueError, "op must be one of sum, prod", mpi.allreduce, x, "mean")

@@ -35,7 +35,7 @@ struct ShardMap {
   std::vector<bool> is_completed;
   // With several processes: what they compare to check that all run the same program.
   uint64_t fingerprint = 0;
-  std::string text;
+  std::string text, program;
 };
 
 Storage shard_of(const Partition& partition, size_t number, void* whole, bool is_copied) {
@@ -77,7 +77,7 @@ void run_shard_map(const KernelCall& call) {
   const auto& map = *static_cast<const ShardMap*>(call.data);
   if (map.places.processes.empty()) return run_places(map, call);
   Processes& job = processes_for("shard_map over several processes");
-  job.agree(map.fingerprint, map.text);
+  job.agree(map.fingerprint, map.text, map.program);
   try {
     run_places(map, call);
     for (size_t i = 0; i < map.outputs.size(); ++i) {
@@ -195,11 +195,12 @@ Kernel make_shard_map(std::span<const ShapeDtype> inputs, std::span<const ShapeD
   }
   if (!params.devices.empty()) {
     std::string text = without_numbers(to_text(*params.jaxpr));
-    for (const PartitionSpec& spec : params.in_specs) text += to_string(spec);
-    for (const PartitionSpec& spec : params.out_specs) text += to_string(spec);
+    for (const PartitionSpec& spec : params.in_specs) text += "\nin_spec " + to_string(spec);
+    for (const PartitionSpec& spec : params.out_specs) text += "\nout_spec " + to_string(spec);
     map->fingerprint = std::hash<std::string>()(text);
-    map->text = fmt::format("{} over {} [{:016x}]", params.jaxpr->name,
-                            sharding_of(params, {}).mesh.to_string(), map->fingerprint);
+    map->text =
+        fmt::format("{} over {}", params.jaxpr->name, sharding_of(params, {}).mesh.to_string());
+    map->program = std::move(text);
   }
   for_each_equation(*params.jaxpr, [&](const Program&, const Equation& equation, size_t) {
     map->copies_inputs |= equation.primitive->is_foreign();
