@@ -165,11 +165,11 @@ def make_array_from_callback(
       data_callback: takes the slices of the array that a device holds, and returns their elements.
         It is called once for all devices with equal slices. With several processes, each process
         calls it for its own devices.
-      dtype: the dtype of the array; by default that of the elements.
+      dtype: the dtype of the elements, to check it.
 
     Raises:
-      ValueError: if the elements do not have the shape of the slices, and if the sharding does not
-        match the shape.
+      ValueError: if the elements do not have the shape of the slices or the dtype, and if the
+        sharding does not match the shape.
     """
     where = "make_array_from_callback"
     sharding = needed_sharding(sharding, shape, where)
@@ -191,7 +191,8 @@ def make_array_from_single_device_arrays(
     With several processes, each passes the parts of its own devices.
 
     Raises:
-      ValueError: for a wrong number of parts, parts on other devices, and parts with a wrong shape.
+      ValueError: for a wrong number of parts, parts on other devices, and parts with a wrong shape
+        or another dtype than ``dtype``.
     """
     where = "make_array_from_single_device_arrays"
     sharding = needed_sharding(sharding, shape, where)
@@ -222,12 +223,18 @@ def _from_parts(
             raise ValueError(
                 f"{where}: the part of a device must have the shape {wanted}, got {part.shape}"
             )
-    if dtype is not None:
-        parts = [_core.numpy.astype(part, dtype) for part in parts]
-    dtypes = [part.dtype for part in parts]
-    if any(found != dtypes[0] for found in dtypes):
-        names = ", ".join(sorted({str(found) for found in dtypes}))
-        raise ValueError(f"{where}: the parts must have one dtype, got {names}; pass dtype=")
+    names = sorted({str(part.dtype) for part in parts})
+    if len(names) > 1:
+        raise ValueError(f"{where}: the parts must have one dtype, got {', '.join(names)}")
+    if (
+        dtype is not None
+        and parts
+        and parts[0].dtype != (wanted_dtype := _core._check_dtype(dtype))
+    ):
+        raise ValueError(
+            f"{where}: dtype is {wanted_dtype}, but the parts are {names[0]}; convert them, or "
+            "leave dtype out"
+        )
     if isinstance(sharding, NamedSharding) and is_spread(sharding):
         return _core.sharding.array_from_shards(list(shape), sharding.in_core(), parts)
     return place(parts[0], sharding)

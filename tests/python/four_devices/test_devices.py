@@ -238,8 +238,14 @@ def test_arrays_are_made_from_parts(mesh: Any, _: Any, spec: Any) -> None:
     for array in (x, y, z):
         np.testing.assert_array_equal(array, X)
         assert array.sharding == sharding
-    halves = fc.make_array_from_callback(X.shape, sharding, part, dtype="float16")
-    assert halves.dtype == np.float16
+    same = fc.make_array_from_callback(X.shape, sharding, part, dtype="float32")
+    assert same.dtype == np.float32
+    for make, given in (
+        (fc.make_array_from_callback, part),
+        (fc.make_array_from_single_device_arrays, parts),
+    ):
+        with pytest.raises(ValueError, match="dtype is float16, but the parts are float32"):
+            make(X.shape, sharding, given, dtype="float16")
 
 
 def test_parts_that_do_not_fit_are_refused() -> None:
@@ -253,7 +259,7 @@ def test_parts_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match=r"must have the shape \(4, 4\), got \(2, 4\)"):
         make((16, 4), sharding, parts)
     halves = [fc.device_put(part.astype("float16"), part.device) for part in parts[:2]]
-    with pytest.raises(ValueError, match="must have one dtype, got float16, float32; pass dtype="):
+    with pytest.raises(ValueError, match="must have one dtype, got float16, float32"):
         make(X.shape, sharding, halves + parts[2:])
     with pytest.raises(ValueError, match=r"dimension 0 of .*6.* must be a multiple of 4"):
         fc.device_put(np.zeros(6), sharding)
