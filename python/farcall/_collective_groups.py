@@ -20,24 +20,39 @@ class Groups:
 
     Raises:
       TypeError: for an axis that is not one name.
-      ValueError: unless each element of the axis is in one group, and the groups have one size.
+      ValueError: unless each element of the axis is in one group, and the groups have one size;
+        with ``may_differ`` they may have several.
     """
 
-    def __init__(self, name: str, axis_name: Any, groups: Sequence[Sequence[int]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        axis_name: Any,
+        groups: Sequence[Sequence[int]],
+        may_differ: bool = False,
+    ) -> None:
         if not isinstance(axis_name, str):
             raise TypeError(f"{name}: axis_index_groups needs one axis name, got {axis_name!r}")
         size = _control_flow.axis_size(axis_name)
         members = [[int(i) for i in group] for group in groups]
         listed = sorted(i for group in members for i in group)
-        if listed != list(range(size)) or len({len(group) for group in members}) != 1:
+        sizes = {len(group) for group in members}
+        if listed != list(range(size)) or (len(sizes) != 1 and not may_differ):
+            of_one_size = "groups" if may_differ else "groups of one size"
             raise ValueError(
-                f"{name}: axis_index_groups must be groups of one size, with each index of axis "
+                f"{name}: axis_index_groups must be {of_one_size}, with each index of axis "
                 f"{axis_name!r} (0 to {size - 1}) in one of them; got {members}"
             )
         own = {i: (group, place) for group in members for place, i in enumerate(group)}
         index = _control_flow.axis_index(axis_name)
-        self.name, self.axis_name, self.size = name, axis_name, len(members[0])
-        self._members = _np.take(np.array([own[i][0] for i in range(size)], np.int32), index, 0)
+        self.name, self.axis_name, self.size = name, axis_name, max(sizes)
+        # Smaller groups repeat their first element.
+        filled = {i: group + group[:1] * (self.size - len(group)) for i, (group, _) in own.items()}
+        self._members = _np.take(np.array([filled[i] for i in range(size)], np.int32), index, 0)
+        self._count: Any = None  # of this group, if the groups differ
+        if len(sizes) > 1:
+            counts = np.array([len(own[i][0]) for i in range(size)], np.int32)
+            self._count = _np.take(counts, index, 0)
         self.place = _np.take(np.array([own[i][1] for i in range(size)], np.int32), index, 0)
 
     def stacked(self, x: Any) -> Any:
@@ -45,8 +60,21 @@ class Groups:
         return _np.take(_control_flow.all_gather(x, self.axis_name, 0, False), self._members, 0)
 
     def reduced(self, operation: Any, x: Any) -> Any:
-        """The arrays of ``x``, reduced over the group by ``operation(stacked, axis)``."""
+        """The arrays of ``x``, reduced over the group by ``operation(stacked, axis)``, a maximum or
+        a minimum."""
         return tree.map(lambda leaf: operation(self.stacked(leaf), 0), x)
+
+    def added(self, operation: Any, x: Any) -> Any:
+        """The same for a sum or a mean, which take an argument ``where``."""
+        if self._count is None:
+            return self.reduced(operation, x)
+
+        def add(leaf: Any) -> Any:
+            stacked = self.stacked(leaf)
+            places = np.arange(self.size).reshape(-1, *[1] * (stacked.ndim - 1))
+            return operation(stacked, 0, where=_np.less(places, self._count))
+
+        return tree.map(add, x)
 
     def gathered(self, x: Any, axis: int, tiled: bool) -> Any:
         """all_gather."""

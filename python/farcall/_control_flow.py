@@ -260,28 +260,28 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
       ValueError: unless each index of the axis is in one group.
     """
     if axis_index_groups is not None:
-        return Groups("psum", axis_name, axis_index_groups).reduced(_numpy.sum, x)
+        return Groups("psum", axis_name, axis_index_groups, may_differ=True).added(_numpy.sum, x)
     return _core.psum(x, axis_name)
 
 
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The mean of ``x`` over the named axis; see psum."""
     if axis_index_groups is not None:
-        return Groups("pmean", axis_name, axis_index_groups).reduced(_numpy.mean, x)
+        return Groups("pmean", axis_name, axis_index_groups, may_differ=True).added(_numpy.mean, x)
     return _core.pmean(x, axis_name)
 
 
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The greatest ``x`` over the named axis; see psum."""
     if axis_index_groups is not None:
-        return Groups("pmax", axis_name, axis_index_groups).reduced(_numpy.max, x)
+        return Groups("pmax", axis_name, axis_index_groups, may_differ=True).reduced(_numpy.max, x)
     return _core.pmax(x, axis_name)
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The least ``x`` over the named axis; see psum."""
     if axis_index_groups is not None:
-        return Groups("pmin", axis_name, axis_index_groups).reduced(_numpy.min, x)
+        return Groups("pmin", axis_name, axis_index_groups, may_differ=True).reduced(_numpy.min, x)
     return _core.pmin(x, axis_name)
 
 

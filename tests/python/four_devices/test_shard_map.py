@@ -100,6 +100,33 @@ def test_collectives_are_those_of_jax(name: str, kind: str) -> None:
     np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.parametrize("groups", [[[0], [1, 2, 3]], [[3, 1], [0], [2]]])
+@pytest.mark.parametrize("name", ["psum", "pmax", "pmin", "pmean"])
+def test_reductions_in_groups_of_several_sizes(name: str, groups: Any) -> None:
+    f = fc.shard_map(
+        lambda x: getattr(lax, name)(x, "x", axis_index_groups=groups),
+        mesh=fc.make_mesh((4,), ("x",)),
+        in_specs=P("x"),
+        out_specs=P("x"),
+        check_vma=False,
+    )
+    x = X[:4]
+    reduce = {"psum": np.sum, "pmax": np.max, "pmin": np.min, "pmean": np.mean}[name]
+    expected = np.empty_like(x)
+    for group in groups:
+        expected[group] = reduce(x[group], 0)
+    np.testing.assert_allclose(f(x), expected, rtol=1e-6)
+    if name == "psum":
+        theirs = jax.shard_map(
+            lambda x: jax.lax.psum(x, "x", axis_index_groups=groups),
+            mesh=jax.make_mesh((4,), ("x",), (jax.sharding.AxisType.Auto,)),
+            in_specs=jax.P("x"),
+            out_specs=jax.P("x"),
+            check_vma=False,
+        )
+        np.testing.assert_array_equal(f(x), theirs(x))
+
+
 GROUPS = [[2, 0], [1, 3]]
 IN_GROUPS: dict[str, Any] = {
     "psum": lambda m, x, **groups: m.lax.psum({"x": x}, "x", **groups)["x"],
