@@ -9,6 +9,7 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -26,10 +27,10 @@
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/placement.h>
 
-#include "attributes.h"
 #include "call.h"
 #include "convert.h"
 #include "errors.h"
+#include "known_attributes.h"
 #include "text.h"
 
 namespace farcall::python {
@@ -38,6 +39,7 @@ namespace {
 struct FfiCallObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   FfiCall call;
+  KnownAttributes known;
   ResultForm form;
   PyObject* result_shape_dtypes;  // as the user gave it
 };
@@ -46,14 +48,9 @@ PyTypeObject* ffi_call_type = nullptr;
 
 FfiCallObject* object_of(PyObject* self) { return reinterpret_cast<FfiCallObject*>(self); }
 
-Attributes keyword_attributes(PyObject* const* values, PyObject* kwnames) {
-  std::vector<std::pair<std::string, Attribute>> entries;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); ++i) {
-    std::string name = to_name(PyTuple_GET_ITEM(kwnames, i), "the name of an attribute");
-    Attribute value = to_attribute(values[i], name);
-    entries.emplace_back(std::move(name), std::move(value));
-  }
-  return Attributes(std::move(entries));
+const Attributes& none() {
+  static const Attributes empty;
+  return empty;
 }
 
 PyObject* wrap_arrays(ResultForm form, std::vector<Array> results) {
@@ -64,8 +61,10 @@ PyObject* ffi_call_call(PyObject* self, PyObject* const* args, size_t nargsf, Py
   const auto nargs = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
   FfiCallObject* object = object_of(self);
   try {
-    const Attributes attributes =
-        kwnames ? keyword_attributes(args + nargs, kwnames) : Attributes();
+    // Held here, because another thread may replace it while the target runs.
+    std::shared_ptr<const Attributes> made;
+    if (kwnames) made = object->known.find_or_make(args + nargs, kwnames);
+    const Attributes& attributes = made ? *made : none();
     std::vector<Array> operands;
     operands.reserve(nargs);
     const bool evaluating = is_evaluating() && !checks_results();
@@ -106,6 +105,7 @@ void deallocate(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   FfiCallObject* object = object_of(self);
   object->call.~FfiCall();
+  object->known.~KnownAttributes();
   Py_CLEAR(object->result_shape_dtypes);
   type->tp_free(self);
   Py_DECREF(type);
@@ -301,6 +301,7 @@ nb::object make_ffi_call(nb::object target_name, nb::object result_shape_dtypes,
   FfiCallObject* object = object_of(made);
   object->vectorcall = ffi_call_call;
   new (&object->call) FfiCall(std::move(call));
+  new (&object->known) KnownAttributes();
   object->form = parsed.form;
   object->result_shape_dtypes = result_shape_dtypes.release().ptr();
   return nb::steal(made);
