@@ -22,6 +22,7 @@
     "XLA's own xla/ffi/api/c_api.h was found in place of farcall's: put one include folder of the two on the path"
 #endif
 
+#include <farcall/xla/absent.h>
 #include <farcall/xla/macros.h>
 
 #endif  // FARCALL_XLA_API_H_

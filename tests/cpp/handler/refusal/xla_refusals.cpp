@@ -1,5 +1,10 @@
 // Like refusals.cpp, for xla/ffi/api/ffi.h.
 #include "xla/ffi/api/ffi.h"
+#if REFUSAL == 23  // REFUSAL 23: give the handler the trait kCmdBufferCompatible
+#include "xla/ffi/api/record_api.h"
+#elif REFUSAL == 24  // REFUSAL 24: keep a communicator of your own in the handler's state
+#include "xla/ffi/api/collectives_api.h"
+#endif
 
 namespace ffi = xla::ffi;
 
@@ -18,6 +23,9 @@ using F32 = ffi::Buffer<ffi::F32>;
 inline ffi::Error take(F32, float) { return ffi::Error::Success(); }
 
 #if REFUSAL == 0  // control: this compiles
+// A kernel's own function, although it is found together with the header's.
+inline ffi::Error Verify(const F32&) { return ffi::Error::Success(); }
+inline ffi::Error verified(F32 x) { return Verify(x); }
 XLA_FFI_DEFINE_HANDLER(handler, take, ffi::Ffi::Bind().Arg<F32>().Attr<float>("eps"));
 
 #elif REFUSAL == 1  // REFUSAL 1: the function cannot be called with what its binding gives it
@@ -88,4 +96,13 @@ XLA_FFI_DEFINE_HANDLER(handler, f, ffi::Ffi::Bind().Ctx<ffi::PlatformStream<int>
 
 #elif REFUSAL == 19  // REFUSAL 19: ENUM_ATTR_DECODING takes an enum
 XLA_FFI_REGISTER_ENUM_ATTR_DECODING(Pair);
+
+#elif REFUSAL == 20  // REFUSAL 20: match::Buffer is not supported. Bind a Buffer<dtype, rank>
+inline ffi::Error f(F32 x) { return ffi::Verify(x, ffi::match::Buffer(ffi::F32, {2, 3})); }
+
+#elif REFUSAL == 21  // REFUSAL 21: match::Dim is not supported
+inline ffi::Error f(F32 x) { return x.dimensions() == ffi::match::Dim(2); }
+
+#elif REFUSAL == 22  // REFUSAL 22: Verify is not supported. Bind a Buffer<dtype, rank>
+inline ffi::Error f(F32 x) { return ffi::Verify(x, 2); }
 #endif
