@@ -229,9 +229,7 @@ def register_ffi_target(
         raise TypeError(
             f"register_ffi_target() got an unexpected keyword argument {next(iter(kwargs))!r}"
         )
-    if timeout is not None and not isolate:
-        raise TypeError(f'register_ffi_target("{name}"): a timeout is for isolate=True')
-    _functions.register_target(name, fn, platform, api_version, traits, bool(isolate), timeout)
+    _functions.register_target(name, fn, platform, api_version, traits, isolate, timeout)
 
 
 def register_ffi_type(

@@ -65,13 +65,17 @@ HandlerBundle to_bundle(const std::string& name, nb::handle fn) {
 }
 
 void register_target(nb::handle name_object, nb::handle fn, nb::handle platform_object,
-                     nb::handle api_version_object, nb::handle traits_object, bool is_isolated,
-                     nb::handle timeout_object) {
+                     nb::handle api_version_object, nb::handle traits_object,
+                     nb::handle isolate_object, nb::handle timeout_object) {
   const auto name = to_name(name_object, "register_ffi_target: name");
   const std::string who = fmt::format("register_ffi_target(\"{}\")", name);
   const auto platform = to_name(platform_object, who + ": platform");
   const auto api_version = to_option<int>(api_version_object, who + ": api_version", "an integer");
   const auto traits = to_option<uint32_t>(traits_object, who + ": traits", "an integer");
+  const bool is_isolated = to_option<bool>(isolate_object, who + ": isolate", "True or False");
+  if (!is_isolated && !timeout_object.is_none()) {
+    throw TypeError(who + ": a timeout is for isolate=True");
+  }
   if (is_isolated) {
     if (api_version != 1 || parse_platform(platform) != std::vector<std::string>{"cpu"}) {
       invalid_argument(who + ": isolate=True is for handlers (api_version=1) on platform \"cpu\"");
@@ -103,7 +107,7 @@ void register_type(nb::handle name_object, nb::handle type_id, nb::handle type_i
 void bind_ffi(nb::module_& module) {
   module.def("register_target", register_target, nb::arg("name").none(), nb::arg("fn").none(),
              nb::arg("platform").none(), nb::arg("api_version").none(), nb::arg("traits").none(),
-             nb::arg("isolate"), nb::arg("timeout").none());
+             nb::arg("isolate").none(), nb::arg("timeout").none());
   module.def("register_type", register_type, nb::arg("name").none(), nb::arg("type_id").none(),
              nb::arg("type_info").none());
   module.def("register_batch_partitionable",

@@ -280,6 +280,8 @@ def test_what_cannot_be_isolated(handler_library):
         ffi.register_ffi_target("device", scale_capsule, platform="cuda", isolate=True)
     with pytest.raises(TypeError, match="a timeout is for isolate=True"):
         ffi.register_ffi_target("late", scale_capsule, timeout=1.0)
+    with pytest.raises(TypeError, match=r"isolate must be True or False, got 'no' of type str"):
+        ffi.register_ffi_target("unclear", scale_capsule, isolate="no")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="timeout_seconds must be 0 or more, got -1"):
         ffi.register_ffi_target("early", scale_capsule, isolate=True, timeout=-1.0)
 

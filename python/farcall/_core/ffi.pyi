@@ -37,7 +37,7 @@ def register_target(
     platform: Any,
     api_version: Any,
     traits: Any,
-    isolate: bool,
+    isolate: Any,
     timeout: Any,
 ) -> None: ...
 def register_type(name: Any, type_id: Any, type_info: Any) -> None: ...
