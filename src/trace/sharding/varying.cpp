@@ -8,6 +8,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/primitives/collectives.h>
+#include <farcall/primitives/shard_map.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/rules.h>
 
@@ -77,7 +78,7 @@ Array pvary(const Array& array, AxisSet axes) {
 }
 
 // Whether each program in the parameters has operands of its own sets, and marks values itself.
-bool marks_itself(const Primitive& primitive) {
+bool marks_itself(const Primitive& primitive, const Params* params) {
   switch (primitive.kind) {
     case PrimitiveKind::kScan:
     case PrimitiveKind::kWhile:
@@ -85,7 +86,7 @@ bool marks_itself(const Primitive& primitive) {
     case PrimitiveKind::kBarrier:
       return true;
     default:
-      return primitive.body || primitive.name == "shard_map" || is_pvary(primitive);
+      return primitive.body || try_params<ShardMapParams>(params) || is_pvary(primitive);
   }
 }
 
@@ -185,7 +186,7 @@ std::vector<Array> met(const AxisTracking& scope, const Primitive& primitive,
   std::vector<AxisSet> sets = *varying_axes(inputs);
   const AxisTypes types(scope.axes());
   AxisSet wanted = 0;
-  if (marks_itself(primitive)) {
+  if (marks_itself(primitive, params.get())) {
     // Devices that take different ways must not wait for each other inside, so the cotangents are
     // summed outside.
     wanted = types.decision(params.get(), sets);
