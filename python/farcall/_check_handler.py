@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,8 +63,8 @@ def check_handler(
 
     Raises:
       AssertionError: with the findings.
-      TypeError: for a string where a list of strings is wanted, and for a ``reference`` that is
-        no string.
+      TypeError: for a string where a list of strings is wanted, and for a ``handler`` or a
+        ``reference`` that is no string.
       ValueError: for invalid options, and for a handler that cannot run, with the reason.
       FileNotFoundError: if the command is not installed.
     """
@@ -77,6 +78,11 @@ def check_handler(
         "size": sizes,
         "range": ranges,
     }
+    if not isinstance(handler, (str, os.PathLike)):
+        raise TypeError(
+            'check_handler: handler must be a string, "library.so:symbol" or "module:name", '
+            f"because the handler runs in another process, got {handler!r}"
+        )
     for name, values in options.items():
         if not are_strings(values):
             raise TypeError(

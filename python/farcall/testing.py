@@ -55,7 +55,7 @@ def check_derivatives(
     _core.testing.check_derivatives(
         function,
         f"check_derivatives({name})",
-        _arrays(args),
+        _arrays("check_derivatives", args),
         attributes,
         order,
         modes,
@@ -97,7 +97,7 @@ def check_batching(
     _core.testing.check_batching(
         function,
         f"check_batching({name})",
-        _arrays(args),
+        _arrays("check_batching", args),
         attributes,
         in_axes,
         sizes,
@@ -114,6 +114,11 @@ def _named(f: Callable[..., Any] | str) -> tuple[Callable[..., Any], str]:
     return f, getattr(f, "target_name", None) or name_of(f)
 
 
-def _arrays(args: Sequence[Any]) -> tuple[Any, ...]:
+def _arrays(where: str, args: Sequence[Any]) -> tuple[Any, ...]:
     """The arguments, with arrays as leaves."""
+    if not isinstance(args, Sequence) or isinstance(args, str):
+        raise TypeError(
+            f"{where}: args must be a tuple of the function's arguments, (x,) for a single one, "
+            f"got {type(args).__name__}"
+        )
     return tree.map(asarray, tuple(args))

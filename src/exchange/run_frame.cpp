@@ -128,9 +128,11 @@ void run_frame(const Executable& executable, const ffi::RemainingArgs& operands,
   for (size_t i = 0; i < types.size(); ++i) {
     const ffi::AnyBuffer result = **results.get<ffi::AnyBuffer>(i);
     if (!is_of_type(result, types[i])) {
-      invalid_argument(fmt::format(
-          "result {} is {}, the call expects {}; pass ffi_call the types of the function's results",
-          i, types[i].strengthened().to_string(), describe(result)));
+      invalid_argument(
+          fmt::format("result {} is {}, the call expects {}; the caller gives the types of the "
+                      "function's results: "
+                      "ffi_call as result_shape_dtypes, tvm-ffi as tensors after the operands",
+                      i, types[i].strengthened().to_string(), describe(result)));
     }
     outputs.push_back(result.untyped_data());
   }

@@ -88,6 +88,8 @@ def test_check_handler_tells_what_type_an_argument_must_have() -> None:
         check_handler(f"{build(WRONG)}:leaks", sizes=[4])  # type: ignore[list-item]
     with pytest.raises(TypeError, match='reference must be a string, "module:function" or'):
         check_handler(f"{build(WRONG)}:leaks", reference=print)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r'handler must be a string, "library\.so:symbol" or'):
+        check_handler(fc.ffi.pycapsule(1))
 
 
 def output_of_tests(tests: str, folder: Path) -> str:

@@ -160,6 +160,25 @@ def test_what_cannot_be_checked_is_refused() -> None:
         check_derivatives(fnp.abs, (3,))
 
 
+@pytest.mark.parametrize("args", [X, 3.0, "x"], ids=["array", "number", "text"])
+def test_arguments_that_are_no_tuple_are_refused_with_the_way_out(args: Any) -> None:
+    for check in (check_derivatives, check_batching):
+        text = rf"{check.__name__}: args must be a tuple .*, \(x,\) for a single one, got "
+        with pytest.raises(TypeError, match=text + type(args).__name__):
+            check(fnp.sin, args)
+
+
+def test_a_custom_vjp_is_checked_in_reverse_mode() -> None:
+    @fc.custom_vjp
+    def doubled(x: Any) -> Any:
+        return x * 2
+
+    doubled.defvjp(lambda x: (x * 2, None), lambda _, g: (g * 2,))
+    with pytest.raises(TypeError, match='in check_derivatives: modes="rev"'):
+        check_derivatives(doubled, (X,))
+    check_derivatives(doubled, (X,), modes="rev")
+
+
 # ---- batches ----
 
 

@@ -258,7 +258,8 @@ const Primitive kCustomLin = {
     .body = lin_body,
     .never_run =
         "can't apply forward-mode differentiation (jvp, jacfwd) to a custom_vjp function, whose "
-        "rules support reverse mode only; use grad, vjp or jacrev, or give it a custom_jvp"};
+        "rules support reverse mode only; use grad, vjp or jacrev (in check_derivatives: "
+        "modes=\"rev\"), or give it a custom_jvp"};
 
 const bool kCustomRegistered = [] {
   for (const Primitive* primitive :

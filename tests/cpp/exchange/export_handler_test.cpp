@@ -241,8 +241,9 @@ TEST(ExportHandler, MistakesOfTheCall) {
   EXPECT_EQ(text({x.buffer(), factor.buffer()}, {}),
             "farcall: row_sums: the function returns 1 result, the call expects 0");
   EXPECT_EQ(text({x.buffer(), factor.buffer()}, {z.buffer()}),
-            "farcall: row_sums: result 0 is f32[2], the call expects f32[3]; pass ffi_call the "
-            "types of the function's results");
+            "farcall: row_sums: result 0 is f32[2], the call expects f32[3]; the caller gives the "
+            "types of the function's results: ffi_call as result_shape_dtypes, tvm-ffi as tensors "
+            "after the operands");
   EXPECT_EQ(text({x.buffer(), factor.buffer()}, {y.buffer()}, {{"eps", 1.0}}),
             "farcall: row_sums: the function takes no attributes, the call has \"eps\"");
   // Different batch sizes.
