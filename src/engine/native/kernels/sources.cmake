@@ -35,6 +35,7 @@ set(FARCALL_NATIVE_KERNELS
   reductions/arg_reduce.cpp
   reductions/cumulative.cpp
   reductions/extremes.cpp
+  reductions/identity.cpp
   reductions/reduce.cpp
   reductions/reduce_window.cpp
   reductions/sum_floats.cpp
