@@ -197,6 +197,71 @@ Hoisted hoist(const ProgramSplit& split, size_t num_consts) {
           again.num_residuals};
 }
 
+// Runs the hoisted part: returns the loop-invariant residuals, and replaces the known constants by
+// those of the loop.
+std::vector<Array> run_before(const Hoisted& hoisted, std::vector<Array>& consts) {
+  if (!hoisted.before) return {};
+  consts = hoisted.before->equations.empty() ? evaluate(*hoisted.before, consts)
+                                             : call_program(hoisted.before, consts);
+  const auto num_invariant = static_cast<int64_t>(count_of(hoisted.is_invariant));
+  std::vector<Array> invariant(consts.begin(), consts.begin() + num_invariant);
+  consts.erase(consts.begin(), consts.begin() + num_invariant);
+  return invariant;
+}
+
+// For each residual of the loop, the operand that it is a slice of. Null for others, which the loop
+// has to stack.
+std::vector<Array> residuals_among_operands(const Program& loop, size_t num_outputs,
+                                            std::span<const Array> xs) {
+  const size_t first_x = loop.inputs.size() - xs.size();
+  std::vector<Array> residuals;
+  for (size_t i = num_outputs; i < loop.outputs.size(); ++i) {
+    const Atom atom = loop.outputs[i];
+    const auto x = std::ranges::find(loop.inputs.begin() + static_cast<int64_t>(first_x),
+                                     loop.inputs.end(), atom.index);
+    const bool is_slice = atom.is_variable() && x != loop.inputs.end();
+    residuals.push_back(is_slice ? xs[static_cast<size_t>(x - loop.inputs.begin()) - first_x]
+                                 : Array());
+  }
+  return residuals;
+}
+
+// Runs the loop over the known part, if it has something to do: returns the known results, and sets
+// the residuals that are null.
+std::vector<Array> run_loop(ScanParams p, const ProgramPtr& loop, size_t num_outputs,
+                            std::span<const Array> operands, std::vector<Array>& residuals) {
+  Order inputs_in_order, kept;
+  append_range(inputs_in_order, 0, loop->inputs.size());
+  append_range(kept, 0, num_outputs);
+  for (size_t i = 0; i < residuals.size(); ++i) {
+    if (residuals[i].is_null()) kept.push_back(static_cast<int64_t>(num_outputs + i));
+  }
+  std::vector<Array> results;
+  if (!kept.empty() || has_effect(loop->effects())) {
+    p.jaxpr = rearrange(loop, inputs_in_order, kept);
+    results = bind_scan(std::move(p), operands);
+  }
+  size_t next = num_outputs;
+  for (Array& residual : residuals) {
+    if (residual.is_null()) residual = results[next++];
+  }
+  results.resize(num_outputs);
+  return results;
+}
+
+// The body of the loop over the rest, which takes loop-invariant residuals as constants, and the
+// others as scanned operands.
+ProgramPtr body_of_rest(const ProgramSplit& split, const std::vector<bool>& is_invariant) {
+  Order inputs, changing, outputs;
+  for (size_t i = 0; i < split.num_residuals; ++i) {
+    (is_invariant[i] ? inputs : changing).push_back(static_cast<int64_t>(i));
+  }
+  append_range(inputs, split.num_residuals, split.unknown->inputs.size() - split.num_residuals);
+  append<int64_t>(inputs, changing);
+  append_range(outputs, 0, split.unknown->outputs.size());
+  return rearrange(split.unknown, inputs, outputs);
+}
+
 Halves run_known_half(const ScanParams& p, std::span<const Array> inputs,
                       const std::vector<bool>& is_unknown) {
   const ScanLayout sizes(p);
@@ -209,81 +274,36 @@ Halves run_known_half(const ScanParams& p, std::span<const Array> inputs,
       [&](const std::vector<bool>& now) { return split_program(p.jaxpr, consts + now + xs, now); },
       &ProgramSplit::is_unknown);
 
-  std::vector<Array> known_consts = select(inputs.first(sizes.consts), consts, /*wanted=*/false);
+  std::vector<Array> known = select(inputs.first(sizes.consts), consts, /*wanted=*/false);
   const auto known_carry =
       select(inputs.subspan(sizes.consts, sizes.carry), carry, /*wanted=*/false);
   const auto known_xs = select(inputs.subspan(first_x), xs, /*wanted=*/false);
-  const Hoisted hoisted = hoist(split, known_consts.size());
-  std::vector<Array> invariant;
-  if (hoisted.before) {
-    known_consts = hoisted.before->equations.empty() ? evaluate(*hoisted.before, known_consts)
-                                                     : call_program(hoisted.before, known_consts);
-    const auto num_invariant = static_cast<int64_t>(count_of(hoisted.is_invariant));
-    invariant.assign(known_consts.begin(), known_consts.begin() + num_invariant);
-    known_consts.erase(known_consts.begin(), known_consts.begin() + num_invariant);
-  }
+  const Hoisted hoisted = hoist(split, known.size());
+  std::vector<Array> invariant = run_before(hoisted, known);
 
-  // A residual that is a slice of an operand is not stacked: use the operand.
-  const Program& loop = *hoisted.loop;
+  ScanParams known_params = p;
+  known_params.num_consts = static_cast<int64_t>(known.size());
+  known_params.num_carry = static_cast<int64_t>(known_carry.size());
+  append<Array>(known, known_carry);
+  append<Array>(known, known_xs);
   const size_t num_outputs = split.known->outputs.size() - split.num_residuals;
-  const size_t first_known_x = hoisted.num_consts + known_carry.size();
-  Order inputs_in_order, kept;
-  append_range(inputs_in_order, 0, loop.inputs.size());
-  append_range(kept, 0, num_outputs);
-  std::vector<Array> residuals;  // by varying residual; null until its stack is known
-  for (size_t i = num_outputs; i < loop.outputs.size(); ++i) {
-    residuals.emplace_back();
-    const Atom atom = loop.outputs[i];
-    const auto x = std::ranges::find(loop.inputs.begin() + static_cast<int64_t>(first_known_x),
-                                     loop.inputs.end(), atom.index);
-    if (atom.is_variable() && x != loop.inputs.end()) {
-      residuals.back() = known_xs[static_cast<size_t>(x - loop.inputs.begin()) - first_known_x];
-    } else {
-      kept.push_back(static_cast<int64_t>(i));
-    }
-  }
-
+  std::vector<Array> residuals = residuals_among_operands(*hoisted.loop, num_outputs, known_xs);
   Halves halves;
+  halves.known = run_loop(std::move(known_params), hoisted.loop, num_outputs, known, residuals);
   halves.is_unknown = split.is_unknown;
-  if (!kept.empty() || has_effect(loop.effects())) {
-    ScanParams known = p;
-    known.jaxpr = rearrange(hoisted.loop, inputs_in_order, kept);
-    known.num_consts = static_cast<int64_t>(known_consts.size());
-    known.num_carry = static_cast<int64_t>(known_carry.size());
-    std::vector<Array> operands = std::move(known_consts);
-    append<Array>(operands, known_carry);
-    append<Array>(operands, known_xs);
-    halves.known = bind_scan(std::move(known), operands);
-  }
-  size_t next = num_outputs;
-  for (Array& residual : residuals) {
-    if (residual.is_null()) residual = halves.known[next++];
-  }
-  halves.known.resize(num_outputs);
 
-  // The rest takes loop-invariant residuals as constants and the others as scanned operands.
-  const auto add = [&](const Array& operand, size_t origin) {
-    halves.operands.push_back(operand);
-    halves.origins.push_back(static_cast<int64_t>(origin));
-  };
-  Order order, changing;
-  for (size_t i = 0; i < split.num_residuals; ++i) {
-    (hoisted.is_invariant[i] ? order : changing).push_back(static_cast<int64_t>(i));
-  }
-  append_range(order, split.num_residuals, split.unknown->inputs.size() - split.num_residuals);
-  append<int64_t>(order, changing);
   halves.operands = std::move(invariant);
   halves.origins.assign(halves.operands.size(), kUnused);
   const auto is_unknown_now = consts + carry + xs;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (is_unknown_now[i]) add(inputs[i], i);
+    if (!is_unknown_now[i]) continue;
+    halves.operands.push_back(inputs[i]);
+    halves.origins.push_back(static_cast<int64_t>(i));
   }
   append<Array>(halves.operands, residuals);
   halves.origins.resize(halves.operands.size(), kUnused);
-  Order all_outputs;
-  append_range(all_outputs, 0, split.unknown->outputs.size());
   halves.rest = p;
-  halves.rest.jaxpr = rearrange(split.unknown, order, all_outputs);
+  halves.rest.jaxpr = body_of_rest(split, hoisted.is_invariant);
   halves.rest.num_carry = static_cast<int64_t>(count_of(carry));
   halves.rest.num_consts = static_cast<int64_t>(count_of(hoisted.is_invariant) + count_of(consts));
   return halves;
