@@ -101,17 +101,22 @@ struct Rules {
   Function shape, jvp, forward, backward, transpose, batch, workspace;
 };
 
-std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype>, const Attributes&)> shape_rule(
-    const Function& function, const std::string& target) {
-  return [function, target](std::span<const ShapeDtype> operands, const Attributes& attributes) {
+// Calls a rule of types and attributes.
+nb::object invoke_on_types(const Function& rule, std::span<const ShapeDtype> operands,
+                           const Attributes& attributes) {
+  nb::list args;
+  for (const ShapeDtype& type : operands) args.append(nb::cast(type));
+  nb::object result = nb::steal(
+      PyObject_Call(rule->ptr(), nb::tuple(args).ptr(), from_attributes(attributes).ptr()));
+  if (!result.is_valid()) nb::raise_python_error();
+  return result;
+}
+
+decltype(TargetDefinition::shape) shape_rule(const Function& rule, const std::string& target) {
+  return [rule, target](std::span<const ShapeDtype> operands, const Attributes& attributes) {
     const nb::gil_scoped_acquire lock;
-    nb::list args;
-    for (const ShapeDtype& type : operands) args.append(nb::cast(type));
-    nb::object result = nb::steal(
-        PyObject_Call(function->ptr(), nb::tuple(args).ptr(), from_attributes(attributes).ptr()));
-    if (!result.is_valid()) nb::raise_python_error();
     std::vector<ShapeDtype> types;
-    for (const nb::object& item : items_of(result)) {
+    for (const nb::object& item : items_of(invoke_on_types(rule, operands, attributes))) {
       types.push_back(to_shape_dtype(
           item, fmt::format("ffi_call(\"{}\"): shape rule: result {}", target, types.size())));
     }
@@ -119,132 +124,151 @@ std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype>, const Attribu
   };
 }
 
-TargetDefinition make_definition(const std::string& target, const Rules& rules) {
-  const auto name = [&](const char* rule) {
-    return fmt::format("the {} rule of target \"{}\"", rule, target);
+std::string rule_text(const char* rule, const std::string& target) {
+  return fmt::format("the {} rule of target \"{}\"", rule, target);
+}
+
+nb::tuple cotangent_objects(const TargetCall& call, std::span<const Array> cotangents) {
+  nb::list given;
+  for (size_t i = 0; i < cotangents.size(); ++i) {
+    given.append(tangent_object(cotangents[i], call.params.result_types[i]));
+  }
+  return nb::tuple(given);
+}
+
+decltype(TargetDefinition::jvp) jvp_rule(const Function& rule, const std::string& target) {
+  return [rule, what = rule_text("jvp", target)](const TargetCall& call,
+                                                 std::span<const Array> primals,
+                                                 std::span<const Array> tangents) {
+    const nb::gil_scoped_acquire lock;
+    nb::list directions;
+    for (size_t i = 0; i < primals.size(); ++i) {
+      directions.append(tangent_object(tangents[i], primals[i].type()));
+    }
+    const auto [values, derivatives] = pair_of(
+        invoke(rule,
+               nb::make_tuple(call_object(call), wrap_or_none(primals), nb::tuple(directions))),
+        what);
+    JvpResults results{arrays_of(values, what + ": result"), {}};
+    const std::vector<ShapeDtype>& types = call.params.result_types;
+    check_count(what + ": results", types.size(), results.primals.size());
+    std::vector<nb::object> given = items_of(derivatives);
+    check_count(what + ": tangents of results", types.size(), given.size());
+    for (size_t i = 0; i < given.size(); ++i) {
+      results.tangents.push_back(given[i].is_none()
+                                     ? Array()
+                                     : to_tangent(given[i], types[i],
+                                                  fmt::format("{}: tangent of result {}", what, i),
+                                                  TangentErrors::kType));
+    }
+    return results;
   };
+}
+
+decltype(TargetDefinition::forward) forward_rule(const Function& rule, const std::string& target) {
+  return [rule, what = rule_text("forward", target)](const TargetCall& call,
+                                                     std::span<const Array> operands) {
+    const nb::gil_scoped_acquire lock;
+    nb::list args;
+    args.append(call_object(call));
+    for (const Array& operand : operands) args.append(wrap_object(operand));
+    const auto [values, kept] = pair_of(invoke(rule, nb::tuple(args)), what);
+    ForwardResults results{arrays_of(values, what + ": result"), {}};
+    if (!kept.is_none()) results.residuals = arrays_of(kept, what + ": residual");
+    return results;
+  };
+}
+
+decltype(TargetDefinition::backward) backward_rule(const Function& rule,
+                                                   const std::string& target) {
+  return [rule, what = rule_text("backward", target)](const TargetCall& call,
+                                                      std::span<const Array> residuals,
+                                                      std::span<const Array> cotangents) {
+    const nb::gil_scoped_acquire lock;
+    return cotangents_of(invoke(rule, nb::make_tuple(call_object(call), wrap_or_none(residuals),
+                                                     cotangent_objects(call, cotangents))),
+                         what + ": cotangent");
+  };
+}
+
+decltype(TargetDefinition::transpose) transpose_rule(const Function& rule,
+                                                     const std::string& target) {
+  return [rule, what = rule_text("transpose", target)](const TargetCall& call,
+                                                       std::span<const Array> operands,
+                                                       std::span<const Array> cotangents) {
+    const nb::gil_scoped_acquire lock;
+    nb::list args;
+    args.append(call_object(call));
+    args.append(cotangent_objects(call, cotangents));
+    for (nb::handle operand : wrap_or_none(operands)) args.append(operand);
+    return cotangents_of(invoke(rule, nb::tuple(args)), what + ": cotangent");
+  };
+}
+
+// The axes that a batch rule returns for its results; one may stand for all.
+std::vector<int64_t> result_axes(nb::handle places, std::span<const Array> outputs,
+                                 const std::string& what) {
+  std::vector<nb::object> given = items_of(places);
+  if (given.size() == 1) given.resize(outputs.size(), given[0]);
+  std::vector<int64_t> axes;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i].is_none()) {
+      axes.push_back(kNotBatched);
+      continue;
+    }
+    auto axis = to_option<int64_t>(given[i], what + ": axis", "an integer or None");
+    // Negative axes count from the end. An axis out of range must not turn into kNotBatched.
+    if (axis < 0 && i < outputs.size()) {
+      axis += static_cast<int64_t>(outputs[i].rank());
+      if (axis < 0) axis = std::numeric_limits<int64_t>::max();
+    }
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
+decltype(TargetDefinition::batch) batch_rule(const Function& rule, const std::string& target) {
+  return [rule, what = rule_text("batch", target)](
+             const TargetCall& call, std::span<const Array> operands, std::span<const int64_t> axes,
+             const BatchAxis& axis) {
+    const nb::gil_scoped_acquire lock;
+    nb::list positions;
+    for (const int64_t position : axes) {
+      positions.append(position == kNotBatched ? nb::none() : nb::object(nb::int_(position)));
+    }
+    nb::list args;
+    args.append(call_object(call));
+    args.append(axis.size);
+    args.append(nb::tuple(positions));
+    for (const Array& operand : operands) args.append(wrap_object(operand));
+    const auto [values, places] = pair_of(invoke(rule, nb::tuple(args)), what);
+    BatchResults results{arrays_of(values, what + ": result"), {}};
+    results.axes = result_axes(places, results.outputs, what);
+    return results;
+  };
+}
+
+decltype(TargetDefinition::workspace) workspace_rule(const Function& rule,
+                                                     const std::string& target) {
+  return [rule, target](std::span<const ShapeDtype> operands, std::span<const ShapeDtype>,
+                        const Attributes& attributes) {
+    const nb::gil_scoped_acquire lock;
+    return to_option<int64_t>(
+        invoke_on_types(rule, operands, attributes),
+        fmt::format("what the workspace rule of target \"{}\" returns", target),
+        "a number of bytes");
+  };
+}
+
+TargetDefinition make_definition(const std::string& target, const Rules& rules) {
   TargetDefinition d;
   if (rules.shape) d.shape = shape_rule(rules.shape, target);
-  if (rules.jvp) {
-    d.jvp = [rule = rules.jvp, what = name("jvp")](const TargetCall& call,
-                                                   std::span<const Array> primals,
-                                                   std::span<const Array> tangents) {
-      const nb::gil_scoped_acquire lock;
-      nb::list directions;
-      for (size_t i = 0; i < primals.size(); ++i) {
-        directions.append(tangent_object(tangents[i], primals[i].type()));
-      }
-      const auto [values, derivatives] = pair_of(
-          invoke(rule,
-                 nb::make_tuple(call_object(call), wrap_or_none(primals), nb::tuple(directions))),
-          what);
-      JvpResults results{arrays_of(values, what + ": result"), {}};
-      const std::vector<ShapeDtype>& types = call.params.result_types;
-      check_count(what + ": results", types.size(), results.primals.size());
-      std::vector<nb::object> given = items_of(derivatives);
-      check_count(what + ": tangents of results", types.size(), given.size());
-      for (size_t i = 0; i < given.size(); ++i) {
-        results.tangents.push_back(
-            given[i].is_none()
-                ? Array()
-                : to_tangent(given[i], types[i], fmt::format("{}: tangent of result {}", what, i),
-                             TangentErrors::kType));
-      }
-      return results;
-    };
-  }
-  if (rules.forward) {
-    d.forward = [rule = rules.forward, what = name("forward")](const TargetCall& call,
-                                                               std::span<const Array> operands) {
-      const nb::gil_scoped_acquire lock;
-      nb::list args;
-      args.append(call_object(call));
-      for (const Array& operand : operands) args.append(wrap_object(operand));
-      const auto [values, kept] = pair_of(invoke(rule, nb::tuple(args)), what);
-      ForwardResults results{arrays_of(values, what + ": result"), {}};
-      if (!kept.is_none()) results.residuals = arrays_of(kept, what + ": residual");
-      return results;
-    };
-  }
-  if (rules.backward) {
-    d.backward = [rule = rules.backward, what = name("backward")](
-                     const TargetCall& call, std::span<const Array> residuals,
-                     std::span<const Array> cotangents) {
-      const nb::gil_scoped_acquire lock;
-      nb::list given;
-      for (size_t i = 0; i < cotangents.size(); ++i) {
-        given.append(tangent_object(cotangents[i], call.params.result_types[i]));
-      }
-      return cotangents_of(invoke(rule, nb::make_tuple(call_object(call), wrap_or_none(residuals),
-                                                       nb::tuple(given))),
-                           what + ": cotangent");
-    };
-  }
-  if (rules.transpose) {
-    d.transpose = [rule = rules.transpose, what = name("transpose")](
-                      const TargetCall& call, std::span<const Array> operands,
-                      std::span<const Array> cotangents) {
-      const nb::gil_scoped_acquire lock;
-      nb::list given;
-      for (size_t i = 0; i < cotangents.size(); ++i) {
-        given.append(tangent_object(cotangents[i], call.params.result_types[i]));
-      }
-      nb::list args;
-      args.append(call_object(call));
-      args.append(nb::tuple(given));
-      for (nb::handle operand : wrap_or_none(operands)) args.append(operand);
-      return cotangents_of(invoke(rule, nb::tuple(args)), what + ": cotangent");
-    };
-  }
-  if (rules.batch) {
-    d.batch = [rule = rules.batch, what = name("batch")](
-                  const TargetCall& call, std::span<const Array> operands,
-                  std::span<const int64_t> axes, const BatchAxis& axis) {
-      const nb::gil_scoped_acquire lock;
-      nb::list positions;
-      for (const int64_t position : axes) {
-        positions.append(position == kNotBatched ? nb::none() : nb::object(nb::int_(position)));
-      }
-      nb::list args;
-      args.append(call_object(call));
-      args.append(axis.size);
-      args.append(nb::tuple(positions));
-      for (const Array& operand : operands) args.append(wrap_object(operand));
-      const auto [values, places] = pair_of(invoke(rule, nb::tuple(args)), what);
-      BatchResults results{arrays_of(values, what + ": result"), {}};
-      std::vector<nb::object> given = items_of(places);
-      if (given.size() == 1) given.resize(results.outputs.size(), given[0]);
-      for (size_t i = 0; i < given.size(); ++i) {
-        if (given[i].is_none()) {
-          results.axes.push_back(kNotBatched);
-          continue;
-        }
-        auto axis = to_option<int64_t>(given[i], what + ": axis", "an integer or None");
-        // Negative axes count from the end. An axis out of range must not turn into kNotBatched.
-        if (axis < 0 && i < results.outputs.size()) {
-          axis += static_cast<int64_t>(results.outputs[i].rank());
-          if (axis < 0) axis = std::numeric_limits<int64_t>::max();
-        }
-        results.axes.push_back(axis);
-      }
-      return results;
-    };
-  }
-  if (rules.workspace) {
-    d.workspace = [rule = rules.workspace, target](std::span<const ShapeDtype> operands,
-                                                   std::span<const ShapeDtype>,
-                                                   const Attributes& attributes) {
-      const nb::gil_scoped_acquire lock;
-      nb::list args;
-      for (const ShapeDtype& type : operands) args.append(nb::cast(type));
-      nb::object bytes = nb::steal(
-          PyObject_Call(rule->ptr(), nb::tuple(args).ptr(), from_attributes(attributes).ptr()));
-      if (!bytes.is_valid()) nb::raise_python_error();
-      return to_option<int64_t>(
-          bytes, fmt::format("what the workspace rule of target \"{}\" returns", target),
-          "a number of bytes");
-    };
-  }
+  if (rules.jvp) d.jvp = jvp_rule(rules.jvp, target);
+  if (rules.forward) d.forward = forward_rule(rules.forward, target);
+  if (rules.backward) d.backward = backward_rule(rules.backward, target);
+  if (rules.transpose) d.transpose = transpose_rule(rules.transpose, target);
+  if (rules.batch) d.batch = batch_rule(rules.batch, target);
+  if (rules.workspace) d.workspace = workspace_rule(rules.workspace, target);
   return d;
 }
 
