@@ -1,9 +1,12 @@
 // The steps of planning, tested separately on programs in text form.
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <farcall/program/text.h>
 
+#include "calls.h"
 #include "engine/native/plan/allocation.h"
 #include "engine/native/plan/layouts.h"
 #include "engine/native/plan/sharing.h"
@@ -149,6 +152,140 @@ TEST(Allocation, AKernelWritesOverAnOperandThatDies) {
   allocation.release_after(1);
   allocation.reuse_operands(s.equation(2), 2, s.layouts, kernel);
   EXPECT_EQ(allocation.define(s.result_of(2)).kind, Place::Kind::kOutput);
+}
+
+// ---- instructions ----
+
+std::unique_ptr<const Plan> planned(std::string_view text, PlanOptions options = {}) {
+  return make_plan(parse_program(std::string(text)), std::move(options));
+}
+
+// The memory of operand `i` of an instruction that is no foreign call.
+Place operand_place(const Plan& plan, size_t instruction, size_t i) {
+  const uint32_t index = plan.instructions[instruction].first_operand + static_cast<uint32_t>(i);
+  const auto found = std::ranges::find_if(plan.pointers, [&](const PointerUse& use) {
+    return use.call == PointerUse::kNoCall && use.index == index;
+  });
+  return found == plan.pointers.end() ? Place() : found->place;
+}
+
+// The memory of an argument or a result of foreign call `number`.
+Place buffer_place(const Plan& plan, uint32_t number, size_t i, bool is_result) {
+  const auto found = std::ranges::find_if(plan.pointers, [&](const PointerUse& use) {
+    return use.call == number && use.index == i && use.is_result == is_result;
+  });
+  return found == plan.pointers.end() ? Place() : found->place;
+}
+
+std::pair<Place::Kind, size_t> parts(const Place& place) { return {place.kind, place.index}; }
+
+std::vector<uint32_t> equations_of(const Plan& plan) {
+  std::vector<uint32_t> equations;
+  for (const Instruction& instruction : plan.instructions) {
+    equations.push_back(instruction.equation);
+  }
+  return equations;
+}
+
+TEST(Instructions, AKernelReadsAndWritesWhereTheValuesAre) {
+  const auto plan = planned(
+      "{ lambda ; a:f32[] b:f32[]. let c:f32[] = add a b d:f32[] = atan2 c 2.0:f32[] in (d,) }");
+  ASSERT_THAT(equations_of(*plan), ElementsAre(0u, 1u));
+  EXPECT_EQ(plan->num_operands, 6u);
+  EXPECT_EQ(parts(operand_place(*plan, 0, 0)), std::pair(Place::Kind::kInput, size_t{0}));
+  EXPECT_EQ(parts(operand_place(*plan, 0, 1)), std::pair(Place::Kind::kInput, size_t{1}));
+  EXPECT_EQ(parts(operand_place(*plan, 1, 0)), parts(operand_place(*plan, 0, 2)));
+  EXPECT_EQ(operand_place(*plan, 1, 1).kind, Place::Kind::kConstant);
+  EXPECT_EQ(parts(operand_place(*plan, 1, 2)), std::pair(Place::Kind::kOutput, size_t{0}));
+  for (const Instruction& instruction : plan->instructions) {
+    EXPECT_EQ(instruction.kind, Instruction::Kind::kKernel);
+    EXPECT_NE(instruction.run, nullptr);
+    EXPECT_FALSE(instruction.is_copy);
+  }
+}
+
+TEST(Instructions, ViewsAndEmptyResultsNeedNone) {
+  const auto plan = planned(
+      "{ lambda ; a:f32[6] b:f32[0]. let c:f32[2,3] = reshape[new_sizes=(2, 3)] a d:f32[0] = neg b "
+      "e:f32[2,3] = neg c in (e, d) }");
+  EXPECT_THAT(equations_of(*plan), ElementsAre(2u));
+  EXPECT_EQ(parts(operand_place(*plan, 0, 0)), std::pair(Place::Kind::kInput, size_t{0}));
+}
+
+TEST(Instructions, OnlyPointersToInputsAndResultsChangeWithEachRun) {
+  const auto plan = planned(
+      "{ lambda ; a:f32[3]. let b:f32[3] = sin a c:f32[3] = atan2 b b d:f32[3] = atan2 c b in "
+      "(d,) }");
+  EXPECT_EQ(plan->pointers.size(), 8u);
+  std::vector<Place::Kind> kinds;
+  for (const PointerUse& use : plan->run_pointers) kinds.push_back(use.place.kind);
+  EXPECT_THAT(kinds, ::testing::Each(::testing::AnyOf(Place::Kind::kInput, Place::Kind::kOutput)));
+  EXPECT_LT(plan->run_pointers.size(), plan->pointers.size());
+}
+
+TEST(Instructions, ALoopIsOneWithAPlanOfItsOwn) {
+  const auto plan = planned(
+      "{ lambda ; a:f32[3]. let b:f32[3] = scan[jaxpr={ lambda ; c:f32[3]. let d:f32[3] = sin c "
+      "in (d,) } length=4 num_carry=1 num_consts=0 reverse=False unroll=1] a in (b,) }");
+  ASSERT_EQ(plan->instructions.size(), 1u);
+  EXPECT_EQ(plan->instructions[0].kind, Instruction::Kind::kScan);
+  EXPECT_EQ(plan->regions.size(), 1u);
+  EXPECT_EQ(plan->instructions[0].data, plan->regions[0].get());
+  ASSERT_EQ(plan->children.size(), 1u);
+  EXPECT_THAT(equations_of(*plan->children[0]), ElementsAre(0u));
+}
+
+TEST(Instructions, ANestedProgramCopiesAResultToWhereTheRegionExpectsIt) {
+  const std::string_view text = "{ lambda ; a:f32[3] b:f32[3]. let c:f32[3] = sin b in (a, c) }";
+  EXPECT_THAT(equations_of(*planned(text)), ElementsAre(0u));
+  const auto nested = planned(text, {.is_nested = true});
+  ASSERT_THAT(equations_of(*nested), ElementsAre(0u, 1u));  // one past the last: the results
+  EXPECT_TRUE(nested->instructions[1].is_copy);
+  EXPECT_EQ(parts(operand_place(*nested, 1, 0)), std::pair(Place::Kind::kInput, size_t{0}));
+  EXPECT_EQ(parts(operand_place(*nested, 1, 1)), std::pair(Place::Kind::kOutput, size_t{0}));
+  const auto in_place = planned(text, {.is_nested = true, .in_place = {{0, 0}}});
+  EXPECT_THAT(equations_of(*in_place), ElementsAre(0u));
+}
+
+TEST(Instructions, AForeignCallGetsRowMajorCopiesWhereItWantsAnotherLayout) {
+  using Order = std::vector<int64_t>;
+  FfiCallOptions options;
+  options.input_layouts = {MajorToMinor(Order{1, 0})};
+  const auto plan = testing::plan_of(
+      [&](std::span<const Array> x) {
+        return FfiCall(testing::add_one(), {testing::f32({2, 3})}, options)({x[0]});
+      },
+      {testing::f32({2, 3})});
+  ASSERT_EQ(plan->instructions.size(), 2u);
+  EXPECT_TRUE(plan->instructions[0].is_copy);
+  EXPECT_EQ(plan->instructions[1].kind, Instruction::Kind::kForeignCall);
+  EXPECT_EQ(plan->statistics.layout_copies, 1);
+  EXPECT_EQ(parts(buffer_place(*plan, 0, 0, false)), parts(operand_place(*plan, 0, 1)));
+  EXPECT_EQ(buffer_place(*plan, 0, 0, true).kind, Place::Kind::kOutput);
+  EXPECT_TRUE(plan->has_foreign_code);
+}
+
+TEST(Instructions, AnAliasedOperandThatIsReadLaterIsCopied) {
+  FfiCallOptions options;
+  options.input_output_aliases = {{0, 0}};
+  const auto plan_with = [&](bool is_read_later) {
+    return testing::plan_of(
+        [&](std::span<const Array> x) {
+          const Array value = lax::sin(x[0]);
+          Array result = testing::call(testing::add_one(), {value}, testing::f32({3}), options);
+          if (is_read_later) result = lax::atan2(result, value);
+          return std::vector<Array>{result};
+        },
+        {testing::f32({3})});
+  };
+  const auto last = plan_with(false), copied = plan_with(true);
+  EXPECT_EQ(last->statistics.alias_copies, 0);
+  EXPECT_EQ(parts(buffer_place(*last, 0, 0, false)), parts(buffer_place(*last, 0, 0, true)));
+  EXPECT_EQ(copied->statistics.alias_copies, 1);
+  ASSERT_EQ(copied->instructions.size(), 4u);
+  EXPECT_TRUE(copied->instructions[1].is_copy);
+  EXPECT_EQ(parts(operand_place(*copied, 1, 1)), parts(buffer_place(*copied, 0, 0, true)));
+  EXPECT_EQ(parts(operand_place(*copied, 3, 1)), parts(operand_place(*copied, 0, 1)));
 }
 
 }  // namespace
