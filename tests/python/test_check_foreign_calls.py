@@ -67,6 +67,23 @@ def test_a_sound_call_gives_the_same():
     np.testing.assert_array_equal(f(X), X + 1)
 
 
+def test_eager_loops_are_compiled_anew_under_the_flag():
+    def run():
+        return lax.fori_loop(0, 3, lambda _, x: call(x, skip=2), fnp.asarray(X))
+
+    run()
+    assert "unwritten-result" in finding(run)
+    run()
+
+
+def test_eager_calls_with_many_attributes_are_compiled_anew_under_the_flag():
+    x = fnp.asarray(X)
+    for i in range(100):
+        call(x, offset=i, skip=2)
+    for i in (0, 99):
+        assert "unwritten-result" in finding(lambda i=i: call(x, offset=i, skip=2))
+
+
 def test_programs_are_compiled_anew_under_the_flag():
     f = fc.jit(lambda x: call(x, where="argument", offset=4))
     x = fnp.array(X)  # which the handler changes
