@@ -15,6 +15,7 @@
 #include <farcall/ffi/registry.h>
 #include <farcall/primitives/callback.h>
 #include <farcall/primitives/ffi_call.h>
+#include <farcall/primitives/primitives.h>
 #include <farcall/primitives/shard_map.h>
 #include <farcall/program/walk.h>
 
@@ -237,7 +238,7 @@ class PjrtExecutable final : public Executable {
     }
     const CallbackParams* params = try_callback(equation.params.get());
     if (!params) return std::nullopt;
-    if (equation.primitive->name != kBufferCallbackName) {
+    if (equation.primitive != &kBufferCallback) {
       if (client.has_relays()) return std::nullopt;
       raise_needs_host(fmt::format("{} {}", equation.primitive->name, params->callback->name));
     }

@@ -23,9 +23,6 @@ inline void from_value(const Value& value, CallbackPtr& out) {
   out = find_callback(text);
 }
 
-// The name of the callback whose function gets the memory of the device.
-inline constexpr std::string_view kBufferCallbackName = "buffer_callback";
-
 struct CallbackParams {
   CallbackPtr callback;
   bool has_side_effect = false;

@@ -9,6 +9,7 @@
 #include <farcall/ffi/foreign_call.h>
 #include <farcall/ops/callback.h>
 #include <farcall/ops/promotion.h>
+#include <farcall/primitives/primitives.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/record.h>
 #include <farcall/trace/rules.h>
@@ -215,8 +216,6 @@ Primitive make_primitive(CallbackKind kind, const TransformRules& rules) {
           .foreign_target = callback_target};
 }
 
-const Primitive kBufferCallback = make_primitive(CallbackKind::kBuffer, kPureRules);
-FARCALL_REGISTER_PRIMITIVE(kBufferCallback);
 const Primitive kPureCallback = make_primitive(CallbackKind::kPure, kPureRules);
 FARCALL_REGISTER_PRIMITIVE(kPureCallback);
 const Primitive kIoCallback = make_primitive(CallbackKind::kIo, kIoRules);
@@ -225,6 +224,9 @@ const Primitive kDebugCallback = make_primitive(CallbackKind::kDebug, kDebugRule
 FARCALL_REGISTER_PRIMITIVE(kDebugCallback);
 
 }  // namespace
+
+const Primitive kBufferCallback = make_primitive(CallbackKind::kBuffer, kPureRules);
+FARCALL_REGISTER_PRIMITIVE(kBufferCallback);
 
 const Primitive& callback_primitive(CallbackKind kind) {
   switch (kind) {
@@ -242,7 +244,7 @@ const Primitive& callback_primitive(CallbackKind kind) {
 std::string_view callback_kind_name(CallbackKind kind) {
   switch (kind) {
     case CallbackKind::kBuffer:
-      return kBufferCallbackName;
+      return "buffer_callback";
     case CallbackKind::kPure:
       return "pure_callback";
     case CallbackKind::kIo:
