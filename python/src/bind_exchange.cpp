@@ -104,7 +104,7 @@ nb::tuple linearized(const ProgramObject& program, const std::vector<bool>& vari
       force(program->outputs.size(), false);
   is_unknown.resize(jvp.program->inputs.size(), true);
   force.resize(jvp.program->outputs.size(), true);
-  const ProgramSplit split = split_program(jvp.program, is_unknown, force);
+  const ProgramPartialEval split = partial_eval_program(jvp.program, is_unknown, force);
   for (size_t i = 0; i < program->outputs.size(); ++i) {
     if (!split.is_unknown[i]) continue;
     throw Error(ErrorCode::kUnimplemented,

@@ -36,14 +36,14 @@ FARCALL_API ProgramBatch batch_program(const ProgramPtr& program, const BatchAxi
 // maps the known inputs to the known outputs (is_unknown is false), then the residuals. `unknown`
 // maps the residuals, then the unknown inputs, to the unknown outputs. Outputs in `force` always
 // count as unknown.
-struct ProgramSplit {
+struct ProgramPartialEval {
   ProgramPtr known, unknown;
   std::vector<bool> is_unknown;  // by output
   size_t num_residuals = 0;
 };
-FARCALL_API ProgramSplit split_program(const ProgramPtr& program,
-                                       const std::vector<bool>& is_unknown,
-                                       const std::vector<bool>& force = {});
+FARCALL_API ProgramPartialEval partial_eval_program(const ProgramPtr& program,
+                                                    const std::vector<bool>& is_unknown,
+                                                    const std::vector<bool>& force = {});
 
 // The transpose of a program that is linear in some inputs. Inputs: the inputs that are not linear,
 // then the cotangents of the outputs that have one. Outputs: the cotangents of the linear inputs

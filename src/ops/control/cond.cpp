@@ -165,9 +165,9 @@ struct Places {
   std::vector<std::vector<int64_t>> of_branch;  // by residual
 };
 
-Places share_places(const std::vector<ProgramSplit>& branches) {
+Places share_places(const std::vector<ProgramPartialEval>& branches) {
   Places places;
-  for (const ProgramSplit& branch : branches) {
+  for (const ProgramPartialEval& branch : branches) {
     const auto outputs = branch.known->output_types();
     std::vector<bool> is_taken(places.types.size(), false);
     auto& own = places.of_branch.emplace_back();
@@ -195,7 +195,7 @@ std::vector<int64_t> key_of(const Places& places, size_t branch) {
 }
 
 // The known part of a branch; returns zeros for places that it does not use.
-ProgramPtr known_branch(const ProgramSplit& split, const Places& places, size_t branch) {
+ProgramPtr known_branch(const ProgramPartialEval& split, const Places& places, size_t branch) {
   return split.known->derived.find_or_make<ProgramPtr>("branch", key_of(places, branch), [&] {
     return record(
         [&](std::span<const Array> inputs) {
@@ -218,7 +218,7 @@ ProgramPtr known_branch(const ProgramSplit& split, const Places& places, size_t 
 }
 
 // The unknown part of a branch; takes all places.
-ProgramPtr unknown_branch(const ProgramSplit& split, const Places& places, size_t branch) {
+ProgramPtr unknown_branch(const ProgramPartialEval& split, const Places& places, size_t branch) {
   const auto& own = places.of_branch[branch];
   Order inputs(places.types.size(), kUnused), outputs;
   for (size_t i = 0; i < own.size(); ++i) {
@@ -240,9 +240,9 @@ std::vector<Array> cond_partial(const PartialCall& call) {
   const auto splits = derive_alike(
       branches,
       [&](const ProgramPtr& branch, const std::vector<bool>& force) {
-        return split_program(branch, is_unknown, force);
+        return partial_eval_program(branch, is_unknown, force);
       },
-      &ProgramSplit::is_unknown);
+      &ProgramPartialEval::is_unknown);
   const Places places = share_places(splits);
   CondParams known, unknown;
   for (size_t i = 0; i < splits.size(); ++i) {

@@ -183,7 +183,7 @@ struct Hoisted {
   size_t num_consts = 0;           // of `loop`
 };
 
-Hoisted hoist(const ProgramSplit& split, size_t num_consts) {
+Hoisted hoist(const ProgramPartialEval& split, size_t num_consts) {
   const size_t num_outputs = split.known->outputs.size() - split.num_residuals;
   // An effect must happen in every iteration, so a body with effects is not hoisted.
   if (split.num_residuals == 0 || has_effect(split.known->effects())) {
@@ -191,8 +191,8 @@ Hoisted hoist(const ProgramSplit& split, size_t num_consts) {
   }
   std::vector<bool> changes(split.known->inputs.size(), true);
   std::fill_n(changes.begin(), num_consts, false);
-  const ProgramSplit again =
-      split_program(split.known, changes, std::vector<bool>(num_outputs, true));
+  const ProgramPartialEval again =
+      partial_eval_program(split.known, changes, std::vector<bool>(num_outputs, true));
   return {again.known, again.unknown, !flags_of(again.is_unknown, num_outputs, split.num_residuals),
           again.num_residuals};
 }
@@ -251,7 +251,7 @@ std::vector<Array> run_loop(ScanParams p, const ProgramPtr& loop, size_t num_out
 
 // The body of the loop over the rest, which takes loop-invariant residuals as constants, and the
 // others as scanned operands.
-ProgramPtr body_of_rest(const ProgramSplit& split, const std::vector<bool>& is_invariant) {
+ProgramPtr body_of_rest(const ProgramPartialEval& split, const std::vector<bool>& is_invariant) {
   Order inputs, changing, outputs;
   for (size_t i = 0; i < split.num_residuals; ++i) {
     (is_invariant[i] ? inputs : changing).push_back(static_cast<int64_t>(i));
@@ -269,10 +269,12 @@ Halves run_known_half(const ScanParams& p, std::span<const Array> inputs,
   const auto consts = flags_of(is_unknown, 0, sizes.consts);
   auto carry = flags_of(is_unknown, sizes.consts, sizes.carry);
   const auto xs = flags_of(is_unknown, first_x, sizes.xs);
-  const ProgramSplit split = until_stable(
+  const ProgramPartialEval split = until_stable(
       carry,
-      [&](const std::vector<bool>& now) { return split_program(p.jaxpr, consts + now + xs, now); },
-      &ProgramSplit::is_unknown);
+      [&](const std::vector<bool>& now) {
+        return partial_eval_program(p.jaxpr, consts + now + xs, now);
+      },
+      &ProgramPartialEval::is_unknown);
 
   std::vector<Array> known = select(inputs.first(sizes.consts), consts, /*wanted=*/false);
   const auto known_carry =

@@ -234,13 +234,13 @@ std::vector<Array> while_partial(const PartialCall& call) {
   const auto body_consts = flags_of(call.is_unknown, sizes.cond_consts, sizes.body_consts);
   auto carry = flags_of(call.is_unknown, sizes.first_carry, sizes.carry);
   if (has_effect(while_effects(call.params.get()))) return record_whole();
-  const ProgramSplit body = until_stable(
+  const ProgramPartialEval body = until_stable(
       carry,
       [&](const std::vector<bool>& now) {
-        return split_program(p.body_jaxpr, body_consts + now, now);
+        return partial_eval_program(p.body_jaxpr, body_consts + now, now);
       },
-      &ProgramSplit::is_unknown);
-  const ProgramSplit cond = split_program(p.cond_jaxpr, cond_consts + carry);
+      &ProgramPartialEval::is_unknown);
+  const ProgramPartialEval cond = partial_eval_program(p.cond_jaxpr, cond_consts + carry);
   if (cond.is_unknown[0] || count_of(carry) == sizes.carry) return record_whole();
 
   Order inputs, outputs;

@@ -201,7 +201,7 @@ Array with_leading_one(const Array& x) {
 
 // Residuals differ between devices. Outside of the shard_map they are one array, stacked along a
 // new leading dimension; inside, this dimension has size 1.
-ProgramPtr with_stacked_residuals(const ProgramSplit& split) {
+ProgramPtr with_stacked_residuals(const ProgramPartialEval& split) {
   return split.known->derived.find_or_make<ProgramPtr>(
       "stacked residuals", {static_cast<int64_t>(split.num_residuals)}, [&] {
         return record(
@@ -215,7 +215,7 @@ ProgramPtr with_stacked_residuals(const ProgramSplit& split) {
             split.known->input_types(), split.known->name);
       });
 }
-ProgramPtr from_stacked_residuals(const ProgramSplit& split) {
+ProgramPtr from_stacked_residuals(const ProgramPartialEval& split) {
   return split.unknown->derived.find_or_make<ProgramPtr>(
       "stacked residuals", {static_cast<int64_t>(split.num_residuals)}, [&] {
         std::vector<ShapeDtype> types = split.unknown->input_types();
@@ -239,7 +239,7 @@ ProgramPtr from_stacked_residuals(const ProgramSplit& split) {
 std::vector<Array> shard_map_partial(const PartialCall& call) {
   const auto& p = params_as<ShardMapParams>(call.params.get());
   const AxesScope scope(p.axes());
-  const ProgramSplit split = split_program(p.jaxpr, call.is_unknown);
+  const ProgramPartialEval split = partial_eval_program(p.jaxpr, call.is_unknown);
   PartitionSpec all_axes(1);
   for (const auto& [name, size] : p.mesh) all_axes[0].push_back(name);
   const Specs residuals(split.num_residuals, all_axes);

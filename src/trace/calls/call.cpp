@@ -14,7 +14,7 @@ namespace {
 template <class P>
 std::vector<Array> partial(const PartialCall& call) {
   const auto* params = call.params.get();
-  const ProgramSplit split = split_program(program_of<P>(params), call.is_unknown);
+  const ProgramPartialEval split = partial_eval_program(program_of<P>(params), call.is_unknown);
   const std::vector<Array> known =
       bind_primitive(call.primitive, with_program<P>(params, split.known),
                      select<Array>(call.inputs, call.is_unknown, /*wanted=*/false));

@@ -140,7 +140,7 @@ CheckpointSplit split_checkpoint(const CheckpointParams& params,
   const std::string kind =
       fmt::format("checkpoint {} {}", params.policy, fmt::join(params.names, " "));
   return program->derived.find_or_make<CheckpointSplit>(kind, std::move(key), [&] {
-    const ProgramSplit split = split_program(program, is_unknown);
+    const ProgramPartialEval split = partial_eval_program(program, is_unknown);
     const bool may_keep = params.policy != SavePolicy().name;
     const ProgramPtr whole = may_keep ? with_calls_opened(*split.known) : split.known;
     const Cut parts = cut(*whole, split.num_residuals, params);

@@ -117,17 +117,18 @@ ProgramBatch batch_program(const ProgramPtr& program, const BatchAxis& axis,
   });
 }
 
-ProgramSplit split_program(const ProgramPtr& program, const std::vector<bool>& is_unknown,
-                           const std::vector<bool>& force) {
+ProgramPartialEval partial_eval_program(const ProgramPtr& program,
+                                        const std::vector<bool>& is_unknown,
+                                        const std::vector<bool>& force) {
   // A program that several equations share is expanded: each run has its own residuals.
   check_expansion(*program, "linearize");
   std::vector<int64_t> key;
   append(key, is_unknown);
   append(key, force);
-  return program->derived.find_or_make<ProgramSplit>("split", std::move(key), [&] {
+  return program->derived.find_or_make<ProgramPartialEval>("partial_eval", std::move(key), [&] {
     const std::vector<ShapeDtype> types = program->input_types();
     const AxisSets axes = input_axes(*program);
-    ProgramSplit result;
+    ProgramPartialEval result;
     result.known = record(
         [&](std::span<const Array> known_inputs) {
           PartialRecorder recorder(program->name);

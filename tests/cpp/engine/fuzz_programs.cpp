@@ -424,7 +424,7 @@ class Exercise {
       const ProgramJvp jvp = jvp_program(program, varies);
       std::vector<bool> is_unknown(types.size(), false);
       is_unknown.resize(jvp.program->inputs.size(), true);
-      const ProgramSplit split = split_program(jvp.program, is_unknown);
+      const ProgramPartialEval split = partial_eval_program(jvp.program, is_unknown);
       follow(split.known);
       std::vector<bool> is_linear(split.num_residuals, false);
       is_linear.resize(split.unknown->inputs.size(), true);
