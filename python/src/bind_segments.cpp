@@ -69,7 +69,7 @@ void bind_segments(nb::module_& module) {
       throw TypeError(
           fmt::format("delete: a traced array has no memory, it is {}", array.type().to_string()));
     }
-    if (const Storage* memory = array.node().storage()) BriefRun::keep(*memory);
+    if (const Storage* memory = array.node().storage()) LockedRun::keep(*memory);
     discard(array);
   });
 }

@@ -23,8 +23,8 @@ inline const ExecutionOptions kNoOptions;
 // more than it gains. The caller holds the lock.
 inline void execute(const Executable& executable, std::span<const Storage* const> inputs,
                     std::span<Storage> outputs, const ExecutionOptions& options = kNoOptions) {
-  if (executable.is_brief()) {
-    const BriefRun run;
+  if (executable.may_keep_lock()) {
+    const LockedRun run;
     executable.execute(inputs, outputs, options);
     return;
   }

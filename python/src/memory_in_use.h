@@ -12,18 +12,19 @@
 
 namespace farcall::python {
 
-// During the run of a brief program, which holds the lock except in callbacks.
-class BriefRun {
+// During the run of a program for which the lock is kept, except in callbacks
+// (Executable::may_keep_lock).
+class LockedRun {
  public:
-  BriefRun() { ++num_running_; }
-  ~BriefRun() {
+  LockedRun() { ++num_running_; }
+  ~LockedRun() {
     if (--num_running_ > 0 || deleted_.empty()) [[likely]]
       return;
     // What owns the memory may be a Python object, whose end may run programs.
     const std::vector<Storage> released = std::exchange(deleted_, {});
   }
-  BriefRun(const BriefRun&) = delete;
-  BriefRun& operator=(const BriefRun&) = delete;
+  LockedRun(const LockedRun&) = delete;
+  LockedRun& operator=(const LockedRun&) = delete;
 
   // Call it with the memory of an array that is about to be deleted.
   static void keep(const Storage& memory) {

@@ -135,12 +135,12 @@ void run_on_memory(const Executable& executable, std::span<const void* const> in
   }
 }
 
-Executable::Executable(const Device& device, ProgramPtr program, bool is_brief)
+Executable::Executable(const Device& device, ProgramPtr program, bool may_keep_lock)
     : device_(device),
       program_(std::move(program)),
       input_types_(program_->input_types()),
       output_types_(program_->output_types()),
-      is_brief_(is_brief) {}
+      may_keep_lock_(may_keep_lock) {}
 Executable::~Executable() = default;
 
 Engine::~Engine() = default;

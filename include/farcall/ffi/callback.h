@@ -101,8 +101,8 @@ struct Callback {
   std::string name;  // of the user's function
   uint64_t number;   // unique in this process
   CallbackFunction function;
-  // The function takes the lock that the front end holds during brief programs
-  // (Executable::is_brief). So it does not stop a program from being brief.
+  // The function takes the lock of the front end itself, so a program that calls it may run while
+  // the front end keeps the lock (Executable::may_keep_lock).
   bool takes_lock_of_front = false;
   std::shared_ptr<const Target> target;  // calls the function
 };

@@ -114,9 +114,9 @@ class FARCALL_API Executable {
   std::span<const ShapeDtype> input_types() const { return input_types_; }
   std::span<const ShapeDtype> output_types() const { return output_types_; }
 
-  // Whether a run takes so little time that a front end need not release its lock: few operations
-  // on few numbers, and no foreign code.
-  bool is_brief() const { return is_brief_; }
+  // Whether a front end may keep its lock during a run, because it takes little time: few
+  // operations on few numbers, and no foreign code.
+  bool may_keep_lock() const { return may_keep_lock_; }
   // By input: whether a run may overwrite it. The run overwrites the input only if may_overwrite()
   // holds for its memory, else it makes a copy. True only for donated inputs.
   virtual const std::vector<bool>& overwrites() const = 0;
@@ -167,13 +167,13 @@ class FARCALL_API Executable {
                                 const ExecutionOptions& options) const;
 
  protected:
-  Executable(const Device& device, ProgramPtr program, bool is_brief);
+  Executable(const Device& device, ProgramPtr program, bool may_keep_lock);
 
  private:
   const Device& device_;
   ProgramPtr program_;
   std::vector<ShapeDtype> input_types_, output_types_;
-  bool is_brief_;
+  bool may_keep_lock_;
   Derived derived_;
 };
 

@@ -305,14 +305,14 @@ TEST(ForeignCall, OneCallTakesAnyNumberOfOperands) {
   }
 }
 
-// Front ends keep their lock only during brief programs; the duration of foreign code is unknown.
+// Front ends keep their lock only during short programs; the duration of foreign code is unknown.
 TEST(ForeignCall, AProgramWithForeignCodeIsNotBrief) {
   const ShapeDtype types[] = {f32({1})};
-  const auto is_brief = [&](const FlatFunction& f) {
-    return testing::compile(record(f, types))->is_brief();
+  const auto may_keep_lock = [&](const FlatFunction& f) {
+    return testing::compile(record(f, types))->may_keep_lock();
   };
-  EXPECT_TRUE(is_brief([](auto x) { return std::vector<Array>{lax::neg(x[0])}; }));
-  EXPECT_FALSE(is_brief([](auto x) {
+  EXPECT_TRUE(may_keep_lock([](auto x) { return std::vector<Array>{lax::neg(x[0])}; }));
+  EXPECT_FALSE(may_keep_lock([](auto x) {
     return std::vector<Array>{testing::call(testing::add_one(), {x[0]}, f32({1}))};
   }));
 }
@@ -331,7 +331,7 @@ TEST(Cost, OfLoopsInLoopsStaysTheLargestNumber) {
   const ProgramPtr program = record(f, types);
   EXPECT_EQ(program->cost().flops, INT64_MAX);
   EXPECT_EQ(program->cost().bytes, INT64_MAX);
-  EXPECT_FALSE(testing::compile(program)->is_brief());
+  EXPECT_FALSE(testing::compile(program)->may_keep_lock());
 }
 
 }  // namespace
