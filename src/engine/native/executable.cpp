@@ -80,8 +80,8 @@ class NativeExecutable final : public Executable {
     for (const ShapeDtype& type : input_types()) use.argument_bytes += type.nbytes();
     for (const PlannedOutput& output : plan_->outputs) {
       use.output_bytes += output.nbytes;
-      const bool is_input = output.place.kind == Place::Kind::kInput;
-      if (is_input && plan_->overwrites[output.place.index]) use.alias_bytes += output.nbytes;
+      const bool is_input = output.allocation.kind == Allocation::Kind::kInput;
+      if (is_input && plan_->overwrites[output.allocation.index]) use.alias_bytes += output.nbytes;
     }
     add_memory(*plan_, use);
     return use;
@@ -106,9 +106,10 @@ class NativeExecutable final : public Executable {
     const StatePool::Lease state = pool_.take();
     run(*state, options, [&] {
       state->set_memory_is_borrowed();
-      set_pointers(*state, [&](Place place) {
-        return place.kind == Place::Kind::kInput ? const_cast<void*>(inputs[place.index])
-                                                 : results[place.index];
+      set_pointers(*state, [&](Allocation allocation) {
+        return allocation.kind == Allocation::Kind::kInput
+                   ? const_cast<void*>(inputs[allocation.index])
+                   : results[allocation.index];
       });
     });
   }
@@ -143,9 +144,9 @@ class NativeExecutable final : public Executable {
         if (overwrites_) inputs = with_own_copies(*state, inputs, own);
         make_outputs(inputs, outputs);
         state->set_memory_of_run(inputs, outputs);
-        set_pointers(*state, [&](Place place) {
-          const bool is_input = place.kind == Place::Kind::kInput;
-          return (is_input ? *inputs[place.index] : outputs[place.index]).data();
+        set_pointers(*state, [&](Allocation allocation) {
+          const bool is_input = allocation.kind == Allocation::Kind::kInput;
+          return (is_input ? *inputs[allocation.index] : outputs[allocation.index]).data();
         });
       });
       if (state->is_kept()) separate(outputs);
@@ -234,19 +235,19 @@ class NativeExecutable final : public Executable {
   void make_outputs(std::span<const Storage* const> inputs, std::span<Storage> outputs) const {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const PlannedOutput& planned = plan_->outputs[i];
-      switch (planned.place.kind) {
-        case Place::Kind::kInput: {
+      switch (planned.allocation.kind) {
+        case Allocation::Kind::kInput: {
           // The owner of adopted memory may change it later, so results must not share it.
-          const Storage& input = *inputs[planned.place.index];
+          const Storage& input = *inputs[planned.allocation.index];
           outputs[i] = input.is_owned() ? input : input.copy();
           break;
         }
-        case Place::Kind::kConstant:
-          outputs[i] = plan_->constants[planned.place.index];
+        case Allocation::Kind::kConstant:
+          outputs[i] = plan_->constants[planned.allocation.index];
           break;
         default:
-          if (planned.place.index != i) {
-            outputs[i] = outputs[planned.place.index];
+          if (planned.allocation.index != i) {
+            outputs[i] = outputs[planned.allocation.index];
           } else if (!outputs[i]) {
             outputs[i] = Storage::allocate(planned.nbytes);
           }
@@ -257,12 +258,14 @@ class NativeExecutable final : public Executable {
   // Copies outputs in memory that this run has written and of which a callback has kept a view.
   void separate(std::span<Storage> outputs) const {
     for (size_t i = 0; i < outputs.size(); ++i) {
-      const Place place = plan_->outputs[i].place;
-      const bool is_input = place.kind == Place::Kind::kInput;
-      if (place.kind == Place::Kind::kConstant || (is_input && !plan_->overwrites[place.index])) {
+      const Allocation allocation = plan_->outputs[i].allocation;
+      const bool is_input = allocation.kind == Allocation::Kind::kInput;
+      if (allocation.kind == Allocation::Kind::kConstant ||
+          (is_input && !plan_->overwrites[allocation.index])) {
         continue;
       }
-      outputs[i] = is_input || place.index == i ? outputs[i].copy() : outputs[place.index];
+      outputs[i] =
+          is_input || allocation.index == i ? outputs[i].copy() : outputs[allocation.index];
     }
   }
 
@@ -270,15 +273,15 @@ class NativeExecutable final : public Executable {
   void move_to_device(std::span<Storage> outputs) const {
     const auto& device = static_cast<const LocalDevice&>(this->device());
     const auto is_again = [&](size_t i) {
-      const Place place = plan_->outputs[i].place;
-      return place.kind == Place::Kind::kOutput && place.index != i;
+      const Allocation allocation = plan_->outputs[i].allocation;
+      return allocation.kind == Allocation::Kind::kOutput && allocation.index != i;
     };
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (is_again(i)) outputs[i] = Storage();
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
-      outputs[i] =
-          is_again(i) ? outputs[plan_->outputs[i].place.index] : device.own(std::move(outputs[i]));
+      outputs[i] = is_again(i) ? outputs[plan_->outputs[i].allocation.index]
+                               : device.own(std::move(outputs[i]));
     }
   }
 
@@ -287,11 +290,11 @@ class NativeExecutable final : public Executable {
   void set_pointers(State& state, const DataOf& data_of) const {
     for (size_t i = 0; i < state.run_slots.size(); ++i) {
       const PointerUse& use = plan_->run_pointers[i];
-      const bool is_input = use.place.kind == Place::Kind::kInput;
-      void* data = data_of(use.place);
+      const bool is_input = use.allocation.kind == Allocation::Kind::kInput;
+      void* data = data_of(use.allocation);
       // Handlers rely on alignment, which adopted memory may not have.
       if (use.needs_alignment && is_input && !is_aligned(data)) [[unlikely]]
-        data = aligned(state, data, input_types()[use.place.index].nbytes());
+        data = aligned(state, data, input_types()[use.allocation.index].nbytes());
       *state.run_slots[i] = data;
     }
   }

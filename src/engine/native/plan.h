@@ -17,7 +17,7 @@
 namespace farcall::native {
 
 // Where the memory of a value is.
-struct Place {
+struct Allocation {
   enum class Kind : uint8_t { kNone, kInput, kOutput, kConstant, kArena };
   Kind kind = Kind::kNone;
   // The number of the input, output or constant, or the offset in the arena.
@@ -42,20 +42,20 @@ struct PointerUse {
   uint32_t index = 0;       // of the operand; of the argument, or of the result if is_result
   bool is_result = false;
   bool needs_alignment = false;  // foreign code may read it
-  Place place;
+  Allocation allocation;
 };
 
 // Scratch memory of a foreign call.
 struct PlannedWorkspace {
   uint32_t call = 0;
-  Place place;
+  Allocation allocation;
 };
 
 struct PlannedOutput {
   size_t nbytes = 0;
   // kOutput: memory allocated for each run; `index` is the first output that uses it. kInput,
   // kConstant: that memory, shared or copied.
-  Place place;
+  Allocation allocation;
 };
 
 // Copies that foreign calls need, by reason.

@@ -9,12 +9,12 @@
 namespace farcall::native {
 namespace {
 
-void* address(const Plan& plan, const State& state, Place place) {
-  switch (place.kind) {
-    case Place::Kind::kArena:
-      return static_cast<std::byte*>(state.memory.data()) + place.index;
-    case Place::Kind::kConstant:
-      return plan.constants[place.index].data();
+void* address(const Plan& plan, const State& state, Allocation allocation) {
+  switch (allocation.kind) {
+    case Allocation::Kind::kArena:
+      return static_cast<std::byte*>(state.memory.data()) + allocation.index;
+    case Allocation::Kind::kConstant:
+      return plan.constants[allocation.index].data();
     default:
       return nullptr;  // set for each run
   }
@@ -52,9 +52,9 @@ State::State(const Plan& plan, const ExecutionOptions& options)
       mode_(usual_mode()) {
   build(options);
   for (size_t i = 0; i < run_slots.size(); ++i) {
-    const Place place = plan.run_pointers[i].place;
-    auto& slots = place.kind == Place::Kind::kInput ? input_slots : output_slots;
-    slots[place.index].push_back(run_slots[i]);
+    const Allocation allocation = plan.run_pointers[i].allocation;
+    auto& slots = allocation.kind == Allocation::Kind::kInput ? input_slots : output_slots;
+    slots[allocation.index].push_back(run_slots[i]);
   }
 }
 
@@ -102,16 +102,16 @@ void State::end_lease() {
 }
 
 void State::set_pointers(bool in_arena) {
-  const auto is_meant = [&](Place place) {
-    return (place.kind == Place::Kind::kArena) == in_arena;
+  const auto is_meant = [&](Allocation allocation) {
+    return (allocation.kind == Allocation::Kind::kArena) == in_arena;
   };
   for (const PlannedWorkspace& workspace : plan.workspaces) {
-    if (!is_meant(workspace.place)) continue;
-    invocations[workspace.call].set_workspace(address(plan, *this, workspace.place));
+    if (!is_meant(workspace.allocation)) continue;
+    invocations[workspace.call].set_workspace(address(plan, *this, workspace.allocation));
   }
   for (const PointerUse& use : plan.pointers) {
-    if (!is_meant(use.place)) continue;
-    *slot_of(use) = address(plan, *this, use.place);
+    if (!is_meant(use.allocation)) continue;
+    *slot_of(use) = address(plan, *this, use.allocation);
   }
 }
 

@@ -112,31 +112,31 @@ TEST(Allocation, MemoryIsReusedAfterTheLastRead) {
   const Steps s(
       "{ lambda ; a:f32[64]. let b:f32[64] = sin a c:f32[64] = cos b d:f32[64] = sin c "
       "e:f32[64] = cos d in (e,) }");
-  Allocation allocation(*s.program, s.options, s.uses, s.sharing.sets);
-  std::vector<Place> places;
+  Allocator allocator(*s.program, s.options, s.uses, s.sharing.sets);
+  std::vector<Allocation> allocations;
   for (size_t i = 0; i < s.program->equations.size(); ++i) {
-    places.push_back(allocation.define(s.result_of(i)));
-    allocation.release_after(i);
+    allocations.push_back(allocator.define(s.result_of(i)));
+    allocator.release_after(i);
   }
   // An operand is live while the result is written, so two ranges alternate.
-  EXPECT_EQ(places[0].kind, Place::Kind::kArena);
-  EXPECT_NE(places[0].index, places[1].index);
-  EXPECT_EQ(places[0].index, places[2].index);
-  EXPECT_EQ(places[3].kind, Place::Kind::kOutput);
-  EXPECT_EQ(allocation.arena_bytes(), 2 * 64 * sizeof(float));
-  EXPECT_EQ(allocation.of(Atom::variable(s.input(0))).kind, Place::Kind::kInput);
+  EXPECT_EQ(allocations[0].kind, Allocation::Kind::kArena);
+  EXPECT_NE(allocations[0].index, allocations[1].index);
+  EXPECT_EQ(allocations[0].index, allocations[2].index);
+  EXPECT_EQ(allocations[3].kind, Allocation::Kind::kOutput);
+  EXPECT_EQ(allocator.arena_bytes(), 2 * 64 * sizeof(float));
+  EXPECT_EQ(allocator.of(Atom::variable(s.input(0))).kind, Allocation::Kind::kInput);
 }
 
 TEST(Allocation, AResultMayLieInADonatedInput) {
   const Steps s("{ lambda ; a:f32[64]. let b:f32[64] = sin a c:f32[64] = cos b in (c,) }",
                 {.donated_inputs = {true}, .in_place = {{0, 0}}});
-  Allocation allocation(*s.program, s.options, s.uses, s.sharing.sets);
-  EXPECT_EQ(allocation.define(s.result_of(0)).kind, Place::Kind::kArena);
-  allocation.release_after(0);
-  EXPECT_FALSE(allocation.overwrites()[0]);
-  const Place result = allocation.define(s.result_of(1));
-  EXPECT_EQ(result.kind, Place::Kind::kInput);
-  EXPECT_TRUE(allocation.overwrites()[0]);
+  Allocator allocator(*s.program, s.options, s.uses, s.sharing.sets);
+  EXPECT_EQ(allocator.define(s.result_of(0)).kind, Allocation::Kind::kArena);
+  allocator.release_after(0);
+  EXPECT_FALSE(allocator.overwrites()[0]);
+  const Allocation result = allocator.define(s.result_of(1));
+  EXPECT_EQ(result.kind, Allocation::Kind::kInput);
+  EXPECT_TRUE(allocator.overwrites()[0]);
 }
 
 TEST(Allocation, AKernelWritesOverAnOperandThatDies) {
@@ -144,14 +144,14 @@ TEST(Allocation, AKernelWritesOverAnOperandThatDies) {
       "{ lambda ; a:f32[64]. let b:f32[64] = sin a c:f32[64] = add b a d:f32[64] = exp c in (d,) "
       "}");
   const Kernel kernel{.can_run_in_place = true};
-  Allocation allocation(*s.program, s.options, s.uses, s.sharing.sets);
-  const Place first = allocation.define(s.result_of(0));
-  allocation.release_after(0);
-  allocation.reuse_operands(s.equation(1), 1, s.layouts, kernel);
-  EXPECT_EQ(allocation.define(s.result_of(1)).index, first.index);
-  allocation.release_after(1);
-  allocation.reuse_operands(s.equation(2), 2, s.layouts, kernel);
-  EXPECT_EQ(allocation.define(s.result_of(2)).kind, Place::Kind::kOutput);
+  Allocator allocator(*s.program, s.options, s.uses, s.sharing.sets);
+  const Allocation first = allocator.define(s.result_of(0));
+  allocator.release_after(0);
+  allocator.reuse_operands(s.equation(1), 1, s.layouts, kernel);
+  EXPECT_EQ(allocator.define(s.result_of(1)).index, first.index);
+  allocator.release_after(1);
+  allocator.reuse_operands(s.equation(2), 2, s.layouts, kernel);
+  EXPECT_EQ(allocator.define(s.result_of(2)).kind, Allocation::Kind::kOutput);
 }
 
 // ---- instructions ----
@@ -161,23 +161,25 @@ std::unique_ptr<const Plan> planned(std::string_view text, PlanOptions options =
 }
 
 // The memory of operand `i` of an instruction that is no foreign call.
-Place operand_place(const Plan& plan, size_t instruction, size_t i) {
+Allocation operand_allocation(const Plan& plan, size_t instruction, size_t i) {
   const uint32_t index = plan.instructions[instruction].first_operand + static_cast<uint32_t>(i);
   const auto found = std::ranges::find_if(plan.pointers, [&](const PointerUse& use) {
     return use.call == PointerUse::kNoCall && use.index == index;
   });
-  return found == plan.pointers.end() ? Place() : found->place;
+  return found == plan.pointers.end() ? Allocation() : found->allocation;
 }
 
 // The memory of an argument or a result of foreign call `number`.
-Place buffer_place(const Plan& plan, uint32_t number, size_t i, bool is_result) {
+Allocation buffer_allocation(const Plan& plan, uint32_t number, size_t i, bool is_result) {
   const auto found = std::ranges::find_if(plan.pointers, [&](const PointerUse& use) {
     return use.call == number && use.index == i && use.is_result == is_result;
   });
-  return found == plan.pointers.end() ? Place() : found->place;
+  return found == plan.pointers.end() ? Allocation() : found->allocation;
 }
 
-std::pair<Place::Kind, size_t> parts(const Place& place) { return {place.kind, place.index}; }
+std::pair<Allocation::Kind, size_t> parts(const Allocation& allocation) {
+  return {allocation.kind, allocation.index};
+}
 
 std::vector<uint32_t> equations_of(const Plan& plan) {
   std::vector<uint32_t> equations;
@@ -192,11 +194,12 @@ TEST(Instructions, AKernelReadsAndWritesWhereTheValuesAre) {
       "{ lambda ; a:f32[] b:f32[]. let c:f32[] = add a b d:f32[] = atan2 c 2.0:f32[] in (d,) }");
   ASSERT_THAT(equations_of(*plan), ElementsAre(0u, 1u));
   EXPECT_EQ(plan->num_operands, 6u);
-  EXPECT_EQ(parts(operand_place(*plan, 0, 0)), std::pair(Place::Kind::kInput, size_t{0}));
-  EXPECT_EQ(parts(operand_place(*plan, 0, 1)), std::pair(Place::Kind::kInput, size_t{1}));
-  EXPECT_EQ(parts(operand_place(*plan, 1, 0)), parts(operand_place(*plan, 0, 2)));
-  EXPECT_EQ(operand_place(*plan, 1, 1).kind, Place::Kind::kConstant);
-  EXPECT_EQ(parts(operand_place(*plan, 1, 2)), std::pair(Place::Kind::kOutput, size_t{0}));
+  EXPECT_EQ(parts(operand_allocation(*plan, 0, 0)), std::pair(Allocation::Kind::kInput, size_t{0}));
+  EXPECT_EQ(parts(operand_allocation(*plan, 0, 1)), std::pair(Allocation::Kind::kInput, size_t{1}));
+  EXPECT_EQ(parts(operand_allocation(*plan, 1, 0)), parts(operand_allocation(*plan, 0, 2)));
+  EXPECT_EQ(operand_allocation(*plan, 1, 1).kind, Allocation::Kind::kConstant);
+  EXPECT_EQ(parts(operand_allocation(*plan, 1, 2)),
+            std::pair(Allocation::Kind::kOutput, size_t{0}));
   for (const Instruction& instruction : plan->instructions) {
     EXPECT_EQ(instruction.kind, Instruction::Kind::kKernel);
     EXPECT_NE(instruction.run, nullptr);
@@ -209,7 +212,7 @@ TEST(Instructions, ViewsAndEmptyResultsNeedNone) {
       "{ lambda ; a:f32[6] b:f32[0]. let c:f32[2,3] = reshape[new_sizes=(2, 3)] a d:f32[0] = neg b "
       "e:f32[2,3] = neg c in (e, d) }");
   EXPECT_THAT(equations_of(*plan), ElementsAre(2u));
-  EXPECT_EQ(parts(operand_place(*plan, 0, 0)), std::pair(Place::Kind::kInput, size_t{0}));
+  EXPECT_EQ(parts(operand_allocation(*plan, 0, 0)), std::pair(Allocation::Kind::kInput, size_t{0}));
 }
 
 TEST(Instructions, OnlyPointersToInputsAndResultsChangeWithEachRun) {
@@ -217,9 +220,10 @@ TEST(Instructions, OnlyPointersToInputsAndResultsChangeWithEachRun) {
       "{ lambda ; a:f32[3]. let b:f32[3] = sin a c:f32[3] = atan2 b b d:f32[3] = atan2 c b in "
       "(d,) }");
   EXPECT_EQ(plan->pointers.size(), 8u);
-  std::vector<Place::Kind> kinds;
-  for (const PointerUse& use : plan->run_pointers) kinds.push_back(use.place.kind);
-  EXPECT_THAT(kinds, ::testing::Each(::testing::AnyOf(Place::Kind::kInput, Place::Kind::kOutput)));
+  std::vector<Allocation::Kind> kinds;
+  for (const PointerUse& use : plan->run_pointers) kinds.push_back(use.allocation.kind);
+  EXPECT_THAT(kinds, ::testing::Each(
+                         ::testing::AnyOf(Allocation::Kind::kInput, Allocation::Kind::kOutput)));
   EXPECT_LT(plan->run_pointers.size(), plan->pointers.size());
 }
 
@@ -241,8 +245,10 @@ TEST(Instructions, ANestedProgramCopiesAResultToWhereTheRegionExpectsIt) {
   const auto nested = planned(text, {.is_nested = true});
   ASSERT_THAT(equations_of(*nested), ElementsAre(0u, 1u));  // one past the last: the results
   EXPECT_TRUE(nested->instructions[1].is_copy);
-  EXPECT_EQ(parts(operand_place(*nested, 1, 0)), std::pair(Place::Kind::kInput, size_t{0}));
-  EXPECT_EQ(parts(operand_place(*nested, 1, 1)), std::pair(Place::Kind::kOutput, size_t{0}));
+  EXPECT_EQ(parts(operand_allocation(*nested, 1, 0)),
+            std::pair(Allocation::Kind::kInput, size_t{0}));
+  EXPECT_EQ(parts(operand_allocation(*nested, 1, 1)),
+            std::pair(Allocation::Kind::kOutput, size_t{0}));
   const auto in_place = planned(text, {.is_nested = true, .in_place = {{0, 0}}});
   EXPECT_THAT(equations_of(*in_place), ElementsAre(0u));
 }
@@ -260,8 +266,8 @@ TEST(Instructions, AForeignCallGetsRowMajorCopiesWhereItWantsAnotherLayout) {
   EXPECT_TRUE(plan->instructions[0].is_copy);
   EXPECT_EQ(plan->instructions[1].kind, Instruction::Kind::kForeignCall);
   EXPECT_EQ(plan->statistics.layout_copies, 1);
-  EXPECT_EQ(parts(buffer_place(*plan, 0, 0, false)), parts(operand_place(*plan, 0, 1)));
-  EXPECT_EQ(buffer_place(*plan, 0, 0, true).kind, Place::Kind::kOutput);
+  EXPECT_EQ(parts(buffer_allocation(*plan, 0, 0, false)), parts(operand_allocation(*plan, 0, 1)));
+  EXPECT_EQ(buffer_allocation(*plan, 0, 0, true).kind, Allocation::Kind::kOutput);
   EXPECT_TRUE(plan->has_foreign_code);
 }
 
@@ -280,12 +286,14 @@ TEST(Instructions, AnAliasedOperandThatIsReadLaterIsCopied) {
   };
   const auto last = plan_with(false), copied = plan_with(true);
   EXPECT_EQ(last->statistics.alias_copies, 0);
-  EXPECT_EQ(parts(buffer_place(*last, 0, 0, false)), parts(buffer_place(*last, 0, 0, true)));
+  EXPECT_EQ(parts(buffer_allocation(*last, 0, 0, false)),
+            parts(buffer_allocation(*last, 0, 0, true)));
   EXPECT_EQ(copied->statistics.alias_copies, 1);
   ASSERT_EQ(copied->instructions.size(), 4u);
   EXPECT_TRUE(copied->instructions[1].is_copy);
-  EXPECT_EQ(parts(operand_place(*copied, 1, 1)), parts(buffer_place(*copied, 0, 0, true)));
-  EXPECT_EQ(parts(operand_place(*copied, 3, 1)), parts(operand_place(*copied, 0, 1)));
+  EXPECT_EQ(parts(operand_allocation(*copied, 1, 1)),
+            parts(buffer_allocation(*copied, 0, 0, true)));
+  EXPECT_EQ(parts(operand_allocation(*copied, 3, 1)), parts(operand_allocation(*copied, 0, 1)));
 }
 
 }  // namespace

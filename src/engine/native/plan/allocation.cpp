@@ -4,12 +4,12 @@
 
 namespace farcall::native {
 
-Allocation::Allocation(const Program& program, const PlanOptions& options, const Uses& uses,
-                       const AliasSets& sets)
+Allocator::Allocator(const Program& program, const PlanOptions& options, const Uses& uses,
+                     const AliasSets& sets)
     : program_(program),
       uses_(uses),
       sets_(sets),
-      places_(program.variable_types.size()),
+      allocations_(program.variable_types.size()),
       last_read_(program.variable_types.size()),
       is_free_(program.variable_types.size()),
       literals_(program.literals.size()),
@@ -21,38 +21,38 @@ Allocation::Allocation(const Program& program, const PlanOptions& options, const
     is_free_[i] = sets.is_writable(i);
   }
   for (size_t i = 0; i < program.inputs.size(); ++i) {
-    places_[program.inputs[i]] = {Place::Kind::kInput, i};
+    allocations_[program.inputs[i]] = {Allocation::Kind::kInput, i};
   }
   for (const Constant& constant : program.constants) {
-    places_[constant.variable] = add_constant(constant.storage);
+    allocations_[constant.variable] = add_constant(constant.storage);
   }
   for (const auto& [input, output] : options.in_place) try_in_place(input, output);
   for (size_t i = 0; i < program.outputs.size(); ++i) {
     const Atom atom = program.outputs[i];
     if (!atom.is_variable()) continue;
     const uint32_t set = sets.representative(atom.index);
-    if (places_[set].kind != Place::Kind::kNone || wanted_output_[set]) continue;
+    if (allocations_[set].kind != Allocation::Kind::kNone || wanted_output_[set]) continue;
     if (wanted_input_[set]) {
       wanted_output_[set] = i;
     } else {
-      places_[set] = {Place::Kind::kOutput, i};
+      allocations_[set] = {Allocation::Kind::kOutput, i};
     }
   }
 }
 
 // Lets an output use the memory of a donated input if the last read of the input is before the
 // output is made. If the equation that makes the output also reads the input, its kernel decides.
-void Allocation::try_in_place(size_t input, size_t output) {
+void Allocator::try_in_place(size_t input, size_t output) {
   const Atom atom = program_.outputs[output];
   if (!atom.is_variable()) return;
   const uint32_t from = program_.inputs[input], to = sets_.representative(atom.index);
   if (sets_.is_alias(from) || uses_.made_by[to] == kNever ||
-      places_[to].kind != Place::Kind::kNone || wanted_input_[to]) {
+      allocations_[to].kind != Allocation::Kind::kNone || wanted_input_[to]) {
     return;
   }
   const bool is_read = !uses_.readers[from].empty() || last_read_[from] == kNever;
   if (!is_read || last_read_[from] < uses_.made_by[to]) {
-    places_[to] = places_[from];
+    allocations_[to] = allocations_[from];
   } else if (last_read_[from] == uses_.made_by[to]) {
     wanted_input_[to] = input;
   } else {
@@ -63,43 +63,43 @@ void Allocation::try_in_place(size_t input, size_t output) {
 
 // Copies adopted memory: its owner may change it, which results must not show, and it may not have
 // the alignment that handlers rely on.
-Place Allocation::add_constant(Storage storage) {
+Allocation Allocator::add_constant(Storage storage) {
   if (!storage.is_owned() && storage.nbytes() > 0) storage = storage.copy();
   constants_.push_back(std::move(storage));
-  return {Place::Kind::kConstant, constants_.size() - 1};
+  return {Allocation::Kind::kConstant, constants_.size() - 1};
 }
 
-Place Allocation::of(Atom atom) {
-  if (atom.is_variable()) return places_[sets_.representative(atom.index)];
-  Place& place = literals_[atom.index];
-  if (place.kind == Place::Kind::kNone) {
+Allocation Allocator::of(Atom atom) {
+  if (atom.is_variable()) return allocations_[sets_.representative(atom.index)];
+  Allocation& allocation = literals_[atom.index];
+  if (allocation.kind == Allocation::Kind::kNone) {
     const Literal& literal = program_.literals[atom.index];
-    place = add_constant(Storage::copy_of(literal.bytes.data(), literal.type.nbytes()));
+    allocation = add_constant(Storage::copy_of(literal.bytes.data(), literal.type.nbytes()));
   }
-  return place;
+  return allocation;
 }
 
-Place Allocation::define(uint32_t variable) {
+Allocation Allocator::define(uint32_t variable) {
   const uint32_t set = sets_.representative(variable);
-  Place& place = places_[set];
-  if (place.kind == Place::Kind::kNone) {
-    place = wanted_output_[set] ? Place{Place::Kind::kOutput, *wanted_output_[set]}
-                                : allocate(program_.variable_types[variable].nbytes());
+  Allocation& allocation = allocations_[set];
+  if (allocation.kind == Allocation::Kind::kNone) {
+    allocation = wanted_output_[set] ? Allocation{Allocation::Kind::kOutput, *wanted_output_[set]}
+                                     : allocate(program_.variable_types[variable].nbytes());
   }
-  if (place.kind == Place::Kind::kInput) overwrites_[place.index] = true;
-  return place;
+  if (allocation.kind == Allocation::Kind::kInput) overwrites_[allocation.index] = true;
+  return allocation;
 }
 
-void Allocation::reuse_operands(const Equation& equation, size_t index, const Layouts& layouts,
-                                const Kernel& kernel) {
+void Allocator::reuse_operands(const Equation& equation, size_t index, const Layouts& layouts,
+                               const Kernel& kernel) {
   if (!kernel.can_run_in_place && kernel.in_place.empty()) return;
   for (const uint32_t output : equation.outputs) {
     reuse_operand(equation, output, index, layouts, kernel);
   }
 }
 
-bool Allocation::may_overwrite(const Equation& equation, uint32_t operand, uint32_t output,
-                               size_t index, const Layouts& layouts, const Kernel& kernel) const {
+bool Allocator::may_overwrite(const Equation& equation, uint32_t operand, uint32_t output,
+                              size_t index, const Layouts& layouts, const Kernel& kernel) const {
   const ShapeDtype type = program_.variable_types[operand];
   const ShapeDtype result = program_.variable_types[output];
   // A scalar operand is read for every element, so it may not be overwritten, even if its byte size
@@ -123,59 +123,60 @@ bool Allocation::may_overwrite(const Equation& equation, uint32_t operand, uint3
   return true;
 }
 
-void Allocation::reuse_operand(const Equation& equation, uint32_t output, size_t index,
-                               const Layouts& layouts, const Kernel& kernel) {
+void Allocator::reuse_operand(const Equation& equation, uint32_t output, size_t index,
+                              const Layouts& layouts, const Kernel& kernel) {
   const uint32_t result = sets_.representative(output);
-  if (places_[result].kind != Place::Kind::kNone) return;
+  if (allocations_[result].kind != Allocation::Kind::kNone) return;
   for (const Atom atom : equation.inputs) {
     if (!atom.is_variable()) continue;
     const uint32_t operand = sets_.representative(atom.index);
-    const Place place = places_[operand];
-    const bool is_wanted =
-        place.kind == Place::Kind::kInput && wanted_input_[result] == std::optional(place.index);
-    const bool is_free = place.kind == Place::Kind::kArena ||
-                         (place.kind == Place::Kind::kInput && is_free_[operand]);
-    // A result of the program goes to its own place, or to the input chosen for it.
+    const Allocation allocation = allocations_[operand];
+    const bool is_wanted = allocation.kind == Allocation::Kind::kInput &&
+                           wanted_input_[result] == std::optional(allocation.index);
+    const bool is_free = allocation.kind == Allocation::Kind::kArena ||
+                         (allocation.kind == Allocation::Kind::kInput && is_free_[operand]);
+    // A result of the program goes to its own memory, or to the input chosen for it.
     if (!is_wanted && (!is_free || wanted_output_[result])) continue;
     if (!may_overwrite(equation, operand, output, index, layouts, kernel)) continue;
-    places_[result] = place;
+    allocations_[result] = allocation;
     last_read_[operand] = kNever;  // its memory lives on as the result's
-    places_[operand] = {};
+    allocations_[operand] = {};
     return;
   }
 }
 
-std::optional<uint32_t> Allocation::in_own_memory(size_t output) const {
+std::optional<uint32_t> Allocator::in_own_memory(size_t output) const {
   const Atom atom = program_.outputs[output];
   if (!atom.is_variable()) return std::nullopt;
   const uint32_t set = sets_.representative(atom.index);
-  const bool is_own = places_[set].kind == Place::Kind::kOutput && places_[set].index == output;
+  const bool is_own =
+      allocations_[set].kind == Allocation::Kind::kOutput && allocations_[set].index == output;
   return is_own ? std::optional(set) : std::nullopt;
 }
 
-std::optional<uint32_t> Allocation::share_result(const Equation& equation, uint32_t result,
-                                                 size_t index, const Layouts& layouts,
-                                                 const Kernel& kernel,
-                                                 const std::vector<bool>& is_fixed) {
+std::optional<uint32_t> Allocator::share_result(const Equation& equation, uint32_t result,
+                                                size_t index, const Layouts& layouts,
+                                                const Kernel& kernel,
+                                                const std::vector<bool>& is_fixed) {
   for (const Atom atom : equation.inputs) {
     if (!atom.is_variable()) continue;
     const uint32_t operand = sets_.representative(atom.index);
-    if (places_[operand].kind == Place::Kind::kNone && !wanted_input_[operand] &&
+    if (allocations_[operand].kind == Allocation::Kind::kNone && !wanted_input_[operand] &&
         !is_fixed[operand] && may_overwrite(equation, operand, result, index, layouts, kernel)) {
-      places_[operand] = places_[result];
+      allocations_[operand] = allocations_[result];
       return operand;
     }
   }
   return std::nullopt;
 }
 
-void Allocation::release_after(size_t index) {
+void Allocator::release_after(size_t index) {
   const auto release_set = [&](uint32_t variable) {
     const uint32_t set = sets_.representative(variable);
-    Place& place = places_[set];
-    if (place.kind != Place::Kind::kArena || last_read_[set] != index) return;
-    release(place, program_.variable_types[set].nbytes());
-    place = {};
+    Allocation& allocation = allocations_[set];
+    if (allocation.kind != Allocation::Kind::kArena || last_read_[set] != index) return;
+    release(allocation, program_.variable_types[set].nbytes());
+    allocation = {};
     last_read_[set] = kNever;  // release it only once
   };
   for (const Atom atom : program_.equations[index].inputs) {

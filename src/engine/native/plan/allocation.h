@@ -18,13 +18,13 @@
 
 namespace farcall::native {
 
-// Assigns places to the values that equations define, in program order, and frees them after the
-// last read.
-class Allocation {
+// Assigns memory to the values that equations define, in program order, and frees it after the last
+// read.
+class Allocator {
  public:
-  // Assigns places to the inputs, constants and results of the program.
-  Allocation(const Program& program, const PlanOptions& options, const Uses& uses,
-             const AliasSets& sets);
+  // Assigns memory to the inputs, constants and results of the program.
+  Allocator(const Program& program, const PlanOptions& options, const Uses& uses,
+            const AliasSets& sets);
 
   // The representative of an output of the program that has memory of its own, which is in no
   // input and not in an earlier output.
@@ -36,16 +36,16 @@ class Allocation {
                                        const Layouts& layouts, const Kernel& kernel,
                                        const std::vector<bool>& is_fixed);
 
-  Place of(Atom atom);
-  // Returns the place of a variable that an equation defines.
-  Place define(uint32_t variable);
+  Allocation of(Atom atom);
+  // Returns the memory of a variable that an equation defines.
+  Allocation define(uint32_t variable);
   // Lets results reuse the memory of operands that are read for the last time, if the kernel
   // permits.
   void reuse_operands(const Equation& equation, size_t index, const Layouts& layouts,
                       const Kernel& kernel);
   // Allocates memory in the arena; release() frees it.
-  Place allocate(size_t nbytes) { return {Place::Kind::kArena, arena_.allocate(nbytes)}; }
-  void release(Place place, size_t nbytes) { arena_.release(place.index, nbytes); }
+  Allocation allocate(size_t nbytes) { return {Allocation::Kind::kArena, arena_.allocate(nbytes)}; }
+  void release(Allocation allocation, size_t nbytes) { arena_.release(allocation.index, nbytes); }
   // Releases the values whose last use is this equation.
   void release_after(size_t index);
 
@@ -62,16 +62,16 @@ class Allocation {
   // Whether the kernel may write the output over this operand, which is read for the last time.
   bool may_overwrite(const Equation& equation, uint32_t operand, uint32_t output, size_t index,
                      const Layouts& layouts, const Kernel& kernel) const;
-  Place add_constant(Storage storage);
+  Allocation add_constant(Storage storage);
 
   const Program& program_;
   const Uses& uses_;
   const AliasSets& sets_;
   Arena arena_;
-  std::vector<Place> places_;      // by representative
-  std::vector<size_t> last_read_;  // by representative; kNever once another value has its place
+  std::vector<Allocation> allocations_;  // by representative
+  std::vector<size_t> last_read_;  // by representative; kNever once another value has its memory
   std::vector<bool> is_free_;      // by representative: writable, and not assigned to a result
-  std::vector<Place> literals_;
+  std::vector<Allocation> literals_;
   std::vector<std::optional<size_t>> wanted_input_;   // by representative: an input to overwrite
   std::vector<std::optional<size_t>> wanted_output_;  // and its output otherwise
   std::vector<Storage> constants_;

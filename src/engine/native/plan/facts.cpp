@@ -105,8 +105,8 @@ bool runs_briefly(const Plan& plan) {
 
 bool has_own_outputs(const Plan& plan) {
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    const Place place = plan.outputs[i].place;
-    if (place.kind != Place::Kind::kOutput || place.index != i) return false;
+    const Allocation allocation = plan.outputs[i].allocation;
+    if (allocation.kind != Allocation::Kind::kOutput || allocation.index != i) return false;
   }
   return true;
 }

@@ -16,14 +16,14 @@
 
 namespace farcall::native {
 
-Instructions::Instructions(const Analysis& analysis, Allocation& allocation, Plan& plan)
+Instructions::Instructions(const Analysis& analysis, Allocator& allocator, Plan& plan)
     : program_(analysis.program),
       uses_(analysis.uses),
       calls_(analysis.calls),
       layouts_(analysis.layouts),
       sharing_(analysis.sharing),
       is_nested_(analysis.is_nested),
-      allocation_(allocation),
+      allocator_(allocator),
       plan_(plan),
       row_major_copies_(program_.variable_types.size()),
       report_of_(program_.equations.size(), kNever),
@@ -52,14 +52,14 @@ std::vector<bool> Instructions::seen_by_calls() const {
 void Instructions::use_memory_of_results() {
   const std::vector<bool> is_seen = seen_by_calls();
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
-    std::optional<uint32_t> variable = allocation_.in_own_memory(i);
+    std::optional<uint32_t> variable = allocator_.in_own_memory(i);
     while (variable) {
       const size_t maker = uses_.made_by[*variable];
       if (!runs_kernel(maker)) break;
       const Equation& equation = program_.equations[maker];
       if (!made_[maker]) with_location(equation, [&] { made_[maker] = make_kernel(equation); });
       variable =
-          allocation_.share_result(equation, *variable, maker, layouts_, *made_[maker], is_seen);
+          allocator_.share_result(equation, *variable, maker, layouts_, *made_[maker], is_seen);
     }
   }
 }
@@ -86,7 +86,7 @@ void Instructions::add_equation(size_t index) {
     add_kernel(equation, index);
   }
   release_copies_after(index);
-  allocation_.release_after(index);
+  allocator_.release_after(index);
 }
 
 Kernel Instructions::make_kernel(const Equation& equation) {
@@ -123,24 +123,24 @@ Kernel Instructions::make_kernel(const Equation& equation) {
 void Instructions::add_kernel(const Equation& equation, size_t index) {
   Kernel kernel = made_[index] ? std::move(*made_[index]) : make_kernel(equation);
   if (!kernel.run) {
-    for (const uint32_t output : equation.outputs) allocation_.define(output);
+    for (const uint32_t output : equation.outputs) allocator_.define(output);
     return;
   }
-  std::vector<Place> operands;
+  std::vector<Allocation> operands;
   for (size_t i = 0; i < equation.inputs.size(); ++i) {
-    operands.push_back(row_major_place(equation.inputs[i], reader_name(equation, i)));
+    operands.push_back(row_major_allocation(equation.inputs[i], reader_name(equation, i)));
   }
-  allocation_.reuse_operands(equation, index, layouts_, kernel);
-  for (const uint32_t output : equation.outputs) operands.push_back(allocation_.define(output));
+  allocator_.reuse_operands(equation, index, layouts_, kernel);
+  for (const uint32_t output : equation.outputs) operands.push_back(allocator_.define(output));
   add_kernel(std::move(kernel), operands);
 }
 
-uint32_t Instructions::add_operands(std::span<const Place> operands, bool needs_alignment) {
+uint32_t Instructions::add_operands(std::span<const Allocation> operands, bool needs_alignment) {
   const auto first = static_cast<uint32_t>(plan_.num_operands);
-  for (const Place place : operands) {
+  for (const Allocation allocation : operands) {
     plan_.pointers.push_back({.index = static_cast<uint32_t>(plan_.num_operands++),
                               .needs_alignment = needs_alignment,
-                              .place = place});
+                              .allocation = allocation});
   }
   return first;
 }
@@ -150,7 +150,7 @@ void Instructions::add(Instruction instruction) {
   plan_.instructions.push_back(instruction);
 }
 
-void Instructions::add_kernel(Kernel kernel, std::span<const Place> operands, bool is_copy) {
+void Instructions::add_kernel(Kernel kernel, std::span<const Allocation> operands, bool is_copy) {
   Instruction instruction{Instruction::Kind::kKernel};
   instruction.first_operand = add_operands(operands, /*needs_alignment=*/false);
   instruction.run = kernel.run;
@@ -162,8 +162,8 @@ void Instructions::add_kernel(Kernel kernel, std::span<const Place> operands, bo
 }
 
 // Copies an array from one layout to another.
-void Instructions::add_copy(ShapeDtype type, Place from, const MajorToMinor& from_layout, Place to,
-                            const MajorToMinor& to_layout) {
+void Instructions::add_copy(ShapeDtype type, Allocation from, const MajorToMinor& from_layout,
+                            Allocation to, const MajorToMinor& to_layout) {
   const auto strides = [&](const MajorToMinor& layout) {
     return strides_of(type.shape(), layout ? Layout{*layout} : row_major(type.rank()));
   };
@@ -173,30 +173,30 @@ void Instructions::add_copy(ShapeDtype type, Place from, const MajorToMinor& fro
   kernel.run = [](const KernelCall& call) {
     static_cast<const StridedCopy*>(call.data)->run(call.operands[0], call.operands[1]);
   };
-  const Place operands[] = {from, to};
+  const Allocation operands[] = {from, to};
   add_kernel(std::move(kernel), operands, /*is_copy=*/true);
 }
 
-Place Instructions::Temporaries::add(size_t nbytes) {
-  const Place place = allocation_.allocate(nbytes);
-  all_.emplace_back(place, nbytes);
-  return place;
+Allocation Instructions::Temporaries::add(size_t nbytes) {
+  const Allocation allocation = allocator_.allocate(nbytes);
+  all_.emplace_back(allocation, nbytes);
+  return allocation;
 }
 
 void Instructions::Temporaries::release() {
-  for (const auto& [place, nbytes] : all_) allocation_.release(place, nbytes);
+  for (const auto& [allocation, nbytes] : all_) allocator_.release(allocation, nbytes);
 }
 
 // ---- row-major copies ----
 
-Place Instructions::row_major_place(Atom atom, std::string_view reader) {
+Allocation Instructions::row_major_allocation(Atom atom, std::string_view reader) {
   const MajorToMinor layout = layouts_.of(atom);
-  if (!layout) return allocation_.of(atom);
-  Place& copy = row_major_copies_[atom.index];
-  if (copy.kind == Place::Kind::kNone) {
+  if (!layout) return allocator_.of(atom);
+  Allocation& copy = row_major_copies_[atom.index];
+  if (copy.kind == Allocation::Kind::kNone) {
     const ShapeDtype type = program_.type_of(atom);
-    copy = allocation_.allocate(type.nbytes());
-    add_copy(type, allocation_.of(atom), layout, copy, {});
+    copy = allocator_.allocate(type.nbytes());
+    add_copy(type, allocator_.of(atom), layout, copy, {});
     ++plan_.statistics.layout_copies;
     if (!reader.empty()) report_copy_of_result(atom.index, reader);
   }
@@ -223,9 +223,9 @@ void Instructions::report_copy_of_result(uint32_t variable, std::string_view rea
 
 void Instructions::release_copies_after(size_t index) {
   const auto release = [&](uint32_t variable) {
-    Place& copy = row_major_copies_[variable];
-    if (copy.kind == Place::Kind::kNone || uses_.last_read[variable] != index) return;
-    allocation_.release(copy, program_.variable_types[variable].nbytes());
+    Allocation& copy = row_major_copies_[variable];
+    if (copy.kind == Allocation::Kind::kNone || uses_.last_read[variable] != index) return;
+    allocator_.release(copy, program_.variable_types[variable].nbytes());
     copy = {};
   };
   for (const Atom atom : program_.equations[index].inputs) {
@@ -246,27 +246,27 @@ void Instructions::add_child(std::unique_ptr<const Plan> child) {
 }
 
 void Instructions::add_region(const Equation& equation, PlannedRegion region) {
-  std::vector<Place> operands;
+  std::vector<Allocation> operands;
   for (const Atom atom : equation.inputs) {
-    operands.push_back(row_major_place(atom, equation.primitive->name));
+    operands.push_back(row_major_allocation(atom, equation.primitive->name));
   }
   for (auto& child : region.children) {
     const std::vector<bool>& overwrites = child->overwrites;
     // Operand 0 of a branch is its index. A loop copies what it overwrites.
     for (size_t i = 0; region.kind == Instruction::Kind::kCond && i < overwrites.size(); ++i) {
-      const Place place = operands[1 + i];
-      if (overwrites[i] && place.kind == Place::Kind::kInput) {
-        allocation_.mark_overwritten(place.index);
+      const Allocation allocation = operands[1 + i];
+      if (overwrites[i] && allocation.kind == Allocation::Kind::kInput) {
+        allocator_.mark_overwritten(allocation.index);
       }
     }
     add_child(std::move(child));
   }
   plan_.statistics.alias_copies += region.alias_copies;
-  for (const uint32_t output : equation.outputs) operands.push_back(allocation_.define(output));
-  Temporaries temporaries(allocation_);
+  for (const uint32_t output : equation.outputs) operands.push_back(allocator_.define(output));
+  Temporaries temporaries(allocator_);
   for (const Carry& carry : region.carries) {
     const bool alternates = !carry.is_in_place && !carry.is_invariant;
-    operands.push_back(alternates ? temporaries.add(carry.nbytes) : Place());
+    operands.push_back(alternates ? temporaries.add(carry.nbytes) : Allocation());
   }
   Instruction instruction{region.kind};
   instruction.first_operand = add_operands(operands, /*needs_alignment=*/true);
@@ -282,18 +282,18 @@ void Instructions::add_outputs(const PlanOptions& options) {
   equation_ = static_cast<uint32_t>(program_.equations.size());
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     const ShapeDtype type = program_.type_of(program_.outputs[i]);
-    const Place place = row_major_place(program_.outputs[i], "the caller");
-    plan_.outputs.push_back({type.nbytes(), place});
+    const Allocation allocation = row_major_allocation(program_.outputs[i], "the caller");
+    plan_.outputs.push_back({type.nbytes(), allocation});
     if (!options.is_nested) continue;
-    const Place wanted{Place::Kind::kOutput, i};
-    if (place.kind == wanted.kind && place.index == wanted.index) continue;
-    const std::pair own(place.index, i);
-    if (place.kind == Place::Kind::kInput &&
+    const Allocation wanted{Allocation::Kind::kOutput, i};
+    if (allocation.kind == wanted.kind && allocation.index == wanted.index) continue;
+    const std::pair own(allocation.index, i);
+    if (allocation.kind == Allocation::Kind::kInput &&
         std::ranges::find(options.in_place, own) != options.in_place.end()) {
       continue;
     }
-    add_copy(type, place, {}, wanted, {});
-    plan_.outputs.back().place = wanted;
+    add_copy(type, allocation, {}, wanted, {});
+    plan_.outputs.back().allocation = wanted;
   }
 }
 

@@ -31,7 +31,7 @@ struct Analysis {
 
 class Instructions {
  public:
-  Instructions(const Analysis& analysis, Allocation& allocation, Plan& plan);
+  Instructions(const Analysis& analysis, Allocator& allocator, Plan& plan);
 
   // Computes values in the memory of a result where the last step to the result runs in place. To
   // be called before the equations are added.
@@ -45,13 +45,13 @@ class Instructions {
   // Arena memory that one instruction needs.
   class Temporaries {
    public:
-    explicit Temporaries(Allocation& allocation) : allocation_(allocation) {}
-    Place add(size_t nbytes);
+    explicit Temporaries(Allocator& allocator) : allocator_(allocator) {}
+    Allocation add(size_t nbytes);
     void release();
 
    private:
-    Allocation& allocation_;
-    std::vector<std::pair<Place, size_t>> all_;
+    Allocator& allocator_;
+    std::vector<std::pair<Allocation, size_t>> all_;
   };
 
   void add_kernel(const Equation& equation, size_t index);
@@ -62,28 +62,28 @@ class Instructions {
   std::vector<bool> seen_by_calls() const;
   // Whether the equation is an instruction of its own: no view, call or region.
   bool runs_kernel(size_t index) const;
-  void add_kernel(Kernel kernel, std::span<const Place> operands, bool is_copy = false);
+  void add_kernel(Kernel kernel, std::span<const Allocation> operands, bool is_copy = false);
   void add(Instruction instruction);
-  void add_copy(ShapeDtype type, Place from, const MajorToMinor& from_layout, Place to,
+  void add_copy(ShapeDtype type, Allocation from, const MajorToMinor& from_layout, Allocation to,
                 const MajorToMinor& to_layout);
-  uint32_t add_operands(std::span<const Place> operands, bool needs_alignment);
+  uint32_t add_operands(std::span<const Allocation> operands, bool needs_alignment);
   void add_region(const Equation& equation, PlannedRegion region);
   void add_child(std::unique_ptr<const Plan> child);
 
   // Returns the value in row-major order; copies it once if its memory has another layout. The copy
   // is attributed to `reader`; it is not reported if that is empty.
-  Place row_major_place(Atom atom, std::string_view reader);
+  Allocation row_major_allocation(Atom atom, std::string_view reader);
   void report_copy_of_result(uint32_t variable, std::string_view reader);
   void release_copies_after(size_t index);
 
   // Foreign calls (instructions_of_calls.cpp).
   void add_foreign_call(size_t index);
   ForeignCallSpec spec_of(size_t index) const;
-  Place argument_place(const Equation& equation, const FfiCallParams& call, size_t input,
-                       std::span<const Place> results, Temporaries& temporaries,
-                       ForeignCallReport& report);
-  void add_call(ForeignCallSpec spec, std::span<const Place> arguments,
-                std::span<const Place> results);
+  Allocation argument_allocation(const Equation& equation, const FfiCallParams& call, size_t input,
+                                 std::span<const Allocation> results, Temporaries& temporaries,
+                                 ForeignCallReport& report);
+  void add_call(ForeignCallSpec spec, std::span<const Allocation> arguments,
+                std::span<const Allocation> results);
 
   const Program& program_;
   const Uses& uses_;
@@ -91,10 +91,10 @@ class Instructions {
   const Layouts& layouts_;
   Sharing& sharing_;
   const bool is_nested_;
-  Allocation& allocation_;
+  Allocator& allocator_;
   Plan& plan_;
   // By variable: its row-major copy, which lives until the last read of the variable.
-  std::vector<Place> row_major_copies_;
+  std::vector<Allocation> row_major_copies_;
   std::vector<size_t> report_of_;            // by equation, of foreign calls
   std::vector<std::optional<Kernel>> made_;  // by equation: kernels that are made already
   uint32_t equation_ = 0;                    // of the instructions being added

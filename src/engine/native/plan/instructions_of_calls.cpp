@@ -52,18 +52,18 @@ void Instructions::add_foreign_call(size_t index) {
     report.aliases.push_back({input, output, refusal.empty(), refusal});
   }
   // Where the handler writes: the result's memory, or temporary memory in the handler's layout.
-  std::vector<Place> arguments, results;
-  Temporaries temporaries(allocation_);
+  std::vector<Allocation> arguments, results;
+  Temporaries temporaries(allocator_);
   const auto is_copied = [&](size_t i) {
     return !is_same_in_memory(call.result_types[i], call.output_layouts[i],
                               layouts_.of(equation.outputs[i]));
   };
   for (size_t i = 0; i < equation.outputs.size(); ++i) {
-    const Place place = allocation_.define(equation.outputs[i]);
-    results.push_back(is_copied(i) ? temporaries.add(call.result_types[i].nbytes()) : place);
+    const Allocation allocation = allocator_.define(equation.outputs[i]);
+    results.push_back(is_copied(i) ? temporaries.add(call.result_types[i].nbytes()) : allocation);
   }
   for (size_t i = 0; i < equation.inputs.size(); ++i) {
-    arguments.push_back(argument_place(equation, call, i, results, temporaries, report));
+    arguments.push_back(argument_allocation(equation, call, i, results, temporaries, report));
   }
   const CallbackParams* callback = calls_.callback_at(index);
   plan_.has_foreign_code |= !callback || !callback->callback->takes_lock_of_front;
@@ -79,7 +79,7 @@ void Instructions::add_foreign_call(size_t index) {
                              "the program returns it row-major, the handler writes another layout",
                              call.result_types[i].nbytes()});
     add_copy(call.result_types[i], results[i], call.output_layouts[i],
-             allocation_.define(equation.outputs[i]), {});
+             allocator_.define(equation.outputs[i]), {});
     ++plan_.statistics.layout_copies;
   }
   temporaries.release();
@@ -87,46 +87,46 @@ void Instructions::add_foreign_call(size_t index) {
 }
 
 // If a result is aliased to the operand, the operand is passed in that result's memory.
-Place Instructions::argument_place(const Equation& equation, const FfiCallParams& call,
-                                   size_t input, std::span<const Place> results,
-                                   Temporaries& temporaries, ForeignCallReport& report) {
+Allocation Instructions::argument_allocation(const Equation& equation, const FfiCallParams& call,
+                                             size_t input, std::span<const Allocation> results,
+                                             Temporaries& temporaries, ForeignCallReport& report) {
   const Atom atom = equation.inputs[input];
   const ShapeDtype type = program_.type_of(atom);
   const MajorToMinor& wanted = call.input_layouts[input];
   const auto note = [&](std::string_view why) {
     report.copies.push_back({fmt::format("operand {}", input), std::string(why), type.nbytes()});
   };
-  const auto copy_to = [&](Place target) {
-    add_copy(type, allocation_.of(atom), layouts_.of(atom), target, wanted);
+  const auto copy_to = [&](Allocation target) {
+    add_copy(type, allocator_.of(atom), layouts_.of(atom), target, wanted);
     ++plan_.statistics.layout_copies;
     note("the handler needs another layout than the value's");
     return target;
   };
   // In place, or as a row-major copy, which other readers share; else as a copy for this call only.
-  std::optional<Place> place;
+  std::optional<Allocation> allocation;
   if (is_same_in_memory(type, layouts_.of(atom), wanted)) {
-    place = allocation_.of(atom);
+    allocation = allocator_.of(atom);
   } else if (is_row_major_in_memory(type, wanted)) {
-    if (row_major_copies_[atom.index].kind == Place::Kind::kNone) {
+    if (row_major_copies_[atom.index].kind == Allocation::Kind::kNone) {
       note("the handler needs it row-major, another handler wrote it in its own layout");
     }
-    place = row_major_place(atom, {});
+    allocation = row_major_allocation(atom, {});
   }
   if (const auto output = aliased_output(call, input); output && !type.is_token()) {
-    const Place target = results[*output];
-    if (!place) return copy_to(target);
-    if (place->kind != target.kind || place->index != target.index) {
-      add_copy(type, *place, wanted, target, wanted);
+    const Allocation target = results[*output];
+    if (!allocation) return copy_to(target);
+    if (allocation->kind != target.kind || allocation->index != target.index) {
+      add_copy(type, *allocation, wanted, target, wanted);
       ++plan_.statistics.alias_copies;
       note("the handler overwrites the operand, which is still needed");
     }
     return target;
   }
-  return place ? *place : copy_to(temporaries.add(type.nbytes()));
+  return allocation ? *allocation : copy_to(temporaries.add(type.nbytes()));
 }
 
-void Instructions::add_call(ForeignCallSpec spec, std::span<const Place> arguments,
-                            std::span<const Place> results) {
+void Instructions::add_call(ForeignCallSpec spec, std::span<const Allocation> arguments,
+                            std::span<const Allocation> results) {
   Instruction instruction{Instruction::Kind::kForeignCall};
   instruction.call = static_cast<uint32_t>(plan_.calls.size());
   plan_.calls.push_back(std::make_unique<const ForeignCall>(std::move(spec)));
@@ -136,13 +136,13 @@ void Instructions::add_call(ForeignCallSpec spec, std::span<const Place> argumen
                               .index = static_cast<uint32_t>(i),
                               .is_result = false,
                               .needs_alignment = true,
-                              .place = arguments[i]});
+                              .allocation = arguments[i]});
   }
   for (size_t i = 0; i < results.size(); ++i) {
     plan_.pointers.push_back({.call = instruction.call,
                               .index = static_cast<uint32_t>(i),
                               .is_result = true,
-                              .place = results[i]});
+                              .allocation = results[i]});
   }
   add(instruction);
 }

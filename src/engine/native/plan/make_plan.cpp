@@ -19,10 +19,10 @@ std::unique_ptr<const Plan> make_plan(ProgramPtr owner, PlanOptions options) {
   const ForeignCalls calls(program);
   const Layouts layouts(program, uses, calls);
   Sharing sharing = share_memory(program, options, uses, calls, layouts);
-  Allocation allocation(program, options, uses, sharing.sets);
+  Allocator allocator(program, options, uses, sharing.sets);
 
   auto plan = std::make_unique<Plan>();
-  Instructions instructions({program, uses, calls, layouts, sharing, options.is_nested}, allocation,
+  Instructions instructions({program, uses, calls, layouts, sharing, options.is_nested}, allocator,
                             *plan);
   if (!options.is_nested) instructions.use_memory_of_results();
   for (size_t i = 0; i < program.equations.size(); ++i) {
@@ -32,7 +32,8 @@ std::unique_ptr<const Plan> make_plan(ProgramPtr owner, PlanOptions options) {
   instructions.add_outputs(options);
 
   for (const PointerUse& use : plan->pointers) {
-    if (use.place.kind == Place::Kind::kInput || use.place.kind == Place::Kind::kOutput) {
+    if (use.allocation.kind == Allocation::Kind::kInput ||
+        use.allocation.kind == Allocation::Kind::kOutput) {
       plan->run_pointers.push_back(use);
     }
   }
@@ -40,9 +41,9 @@ std::unique_ptr<const Plan> make_plan(ProgramPtr owner, PlanOptions options) {
     plan->input_shardings = input_shardings(program);
     plan->output_shardings = output_shardings(program);
   }
-  plan->constants = allocation.take_constants();
-  plan->overwrites = allocation.overwrites();
-  plan->arena_bytes = allocation.arena_bytes();
+  plan->constants = allocator.take_constants();
+  plan->overwrites = allocator.overwrites();
+  plan->arena_bytes = allocator.arena_bytes();
   memory_sum(plan->arena_bytes, plan->scratch_bytes);  // one block: raises if it is too large
   const Cost cost = program.cost();
   plan->cost = std::max(cost.flops, cost.bytes);

@@ -28,8 +28,9 @@ PlanOptions step_options(const Program& step, size_t first_carry, size_t num_car
 std::vector<Carry> carries_of(const Plan& step, size_t first_carry, size_t num_carry) {
   std::vector<Carry> carries;
   for (size_t i = 0; i < num_carry; ++i) {
-    const Place place = step.outputs[i].place;
-    const bool is_in_place = place.kind == Place::Kind::kInput && place.index == first_carry + i;
+    const Allocation allocation = step.outputs[i].allocation;
+    const bool is_in_place =
+        allocation.kind == Allocation::Kind::kInput && allocation.index == first_carry + i;
     const bool overwrites = step.overwrites[first_carry + i];
     carries.push_back({.nbytes = step.outputs[i].nbytes,
                        .is_invariant = is_in_place && !overwrites,
@@ -196,8 +197,8 @@ PlannedRegion plan_cond(const Program& program, size_t index, const AliasSets& s
   for (const auto& pair : options.in_place) {
     const auto [operand, result] = pair;
     const auto is_in_place = [&](const auto& plan) {
-      const Place place = plan->outputs[pair.second].place;
-      return place.kind == Place::Kind::kInput && place.index == pair.first;
+      const Allocation allocation = plan->outputs[pair.second].allocation;
+      return allocation.kind == Allocation::Kind::kInput && allocation.index == pair.first;
     };
     if (std::ranges::all_of(plans, is_in_place)) {
       planned.in_place.emplace_back(1 + operand, result);
