@@ -32,6 +32,9 @@ Words with(Words options, const Words& more) {
   return options;
 }
 
+const Words kHistogram = {"--arg", "f32[N]", "--ret", "s32[K]"};
+const Words kTable = {"--arg", "f32[N]", "--arg", "f32[M]", "--ret", "f32[M]"};
+
 const Planted kPlanted[] = {
     {"planted_own", "write_past", "oob-write", "result 0"},
     {"planted_own", "write_before", "oob-write", "result 0"},
@@ -46,6 +49,8 @@ const Planted kPlanted[] = {
      "oob-read",
      "argument 0",
      {"--arg", "f32[N]", "--arg", "s32[M]", "--ret", "f32[M]"}},
+    {"planted_own", "histogram", "crash", "", kHistogram, "with nan"},
+    {"planted_own", "table_at_position", "crash", "", kTable, "with nan"},
     {"planted_own",
      "neighbours",
      "oob-read",
@@ -216,6 +221,8 @@ const Planted kPlanted[] = {
     {"planted_xla", "xla_wrong_lane", "wrong-result", "result 0",
      with(kUnary, {"--reference", checked_library("sound_xla") + ":xla_in_place"})},
     {"planted_xla", "xla_null_pointer", "crash", "", kUnary},
+    {"planted_xla", "xla_histogram", "crash", "", kHistogram, "with nan"},
+    {"planted_xla", "xla_table_at_position", "crash", "", kTable, "with nan"},
     {"planted_xla", "xla_logs", "leak", "heap", kUnary, "bytes after 512"},
     {"planted_xla", "xla_keeps_attribute", "nondeterministic", "result 0",
      with(kUnary, {"--attr", "factor:f32=2"}), "other attributes"},

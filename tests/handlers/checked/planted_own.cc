@@ -223,6 +223,33 @@ static void index_negative(F32 table, S32 index, Out y) {
 }
 FARCALL_DEFINE_HANDLER(index_negative, index_negative);
 
+// The limits let nan through, which becomes the least integer.
+static void histogram(F32 x, ffi::Result<S32> counts) {
+  for (size_t i = 0; i < counts->element_count(); ++i) counts->typed_data()[i] = 0;
+  const auto num_bins = static_cast<int32_t>(counts->element_count());
+  for (size_t i = 0; num_bins > 0 && i < x.element_count(); ++i) {
+    float value = x.typed_data()[i];
+    value = value < -3 ? -3 : value > 2.9f ? 2.9f : value;
+    int32_t bin = static_cast<int32_t>((value + 3) / 6 * static_cast<float>(num_bins));
+    OPAQUE(bin);
+    ++counts->typed_data()[bin];
+  }
+}
+FARCALL_DEFINE_HANDLER(histogram, histogram);
+
+static void table_at_position(F32 table, F32 position, Out y) {
+  const auto size = static_cast<int32_t>(table.element_count());
+  for (size_t i = 0; i < y->element_count(); ++i) {
+    float at = position.typed_data()[i];
+    if (at < 0) at = 0;
+    if (at > static_cast<float>(size - 1)) at = static_cast<float>(size - 1);
+    int32_t index = static_cast<int32_t>(at);
+    OPAQUE(index);
+    y->typed_data()[i] = size > 0 ? table.typed_data()[index] : 0;
+  }
+}
+FARCALL_DEFINE_HANDLER(table_at_position, table_at_position);
+
 static void misses_last(F32 x, Out y) {
   for (size_t i = 0; i + 1 < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i];
 }

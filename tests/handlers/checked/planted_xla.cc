@@ -13,7 +13,11 @@
 
 namespace ffi = xla::ffi;
 using F32 = ffi::Buffer<ffi::F32>;
+using S32 = ffi::Buffer<ffi::S32>;
 using Out = ffi::Result<F32>;
+
+// A compiler that sees the defect may remove it.
+#define OPAQUE(value) asm volatile("" : "+r"(value))
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 #define HANDLER(name, ...)                                   \
@@ -204,3 +208,32 @@ static ffi::Error Waits(F32 x, Out y) {
   return ffi::Error::Success();
 }
 HANDLER(xla_waits, Waits, UNARY);
+
+// The limits let nan through, which becomes the least integer.
+static ffi::Error Histogram(F32 x, ffi::Result<S32> counts) {
+  for (size_t i = 0; i < counts->element_count(); ++i) counts->typed_data()[i] = 0;
+  const auto num_bins = static_cast<int32_t>(counts->element_count());
+  for (size_t i = 0; num_bins > 0 && i < x.element_count(); ++i) {
+    float value = x.typed_data()[i];
+    value = value < -3 ? -3 : value > 2.9f ? 2.9f : value;
+    int32_t bin = static_cast<int32_t>((value + 3) / 6 * static_cast<float>(num_bins));
+    OPAQUE(bin);
+    ++counts->typed_data()[bin];
+  }
+  return ffi::Error::Success();
+}
+HANDLER(xla_histogram, Histogram, ffi::Ffi::Bind().Arg<F32>().Ret<S32>());
+
+static ffi::Error TableAtPosition(F32 table, F32 position, Out y) {
+  const auto size = static_cast<int32_t>(table.element_count());
+  for (size_t i = 0; i < y->element_count(); ++i) {
+    float at = position.typed_data()[i];
+    if (at < 0) at = 0;
+    if (at > static_cast<float>(size - 1)) at = static_cast<float>(size - 1);
+    int32_t index = static_cast<int32_t>(at);
+    OPAQUE(index);
+    y->typed_data()[i] = size > 0 ? table.typed_data()[index] : 0;
+  }
+  return ffi::Error::Success();
+}
+HANDLER(xla_table_at_position, TableAtPosition, ffi::Ffi::Bind().Arg<F32>().Arg<F32>().Ret<F32>());
