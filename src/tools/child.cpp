@@ -3,14 +3,18 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
@@ -128,6 +132,27 @@ ChildResult run_program(const std::vector<std::string>& arguments, double timeou
         _exit(127);
       },
       timeout_seconds);
+}
+
+double waited_seconds(int pid) {
+  double most = 0;
+  std::error_code ignored;
+  std::filesystem::directory_iterator task(fmt::format("/proc/{}/task", pid), ignored);
+  for (; task != std::filesystem::directory_iterator(); task.increment(ignored)) {
+    std::ifstream file(task->path() / "schedstat");  // nanoseconds: running, waiting
+    double running = 0, waiting = 0;
+    if (file >> running >> waiting) most = std::max(most, waiting * 1e-9);
+  }
+  return most;
+}
+
+double processor_seconds_of_children() {
+  rusage usage;
+  getrusage(RUSAGE_CHILDREN, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 }  // namespace farcall::tools

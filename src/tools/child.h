@@ -47,5 +47,10 @@ void write_all(int fd, std::string_view text);
 std::string signal_text(int signal);
 
 double now_seconds();
+// The time that threads of the process were ready to run without a processor; the maximum over
+// threads.
+double waited_seconds(int pid);
+// The processor time of all child processes that have ended.
+double processor_seconds_of_children();
 
 }  // namespace farcall::tools

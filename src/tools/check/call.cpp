@@ -17,6 +17,7 @@
 #include <farcall/ffi/signature.h>
 
 #include "tools/check/api_table.h"
+#include "tools/check/disturbance.h"
 #include "tools/check/floating_point.h"
 #include "tools/check/guarded_attributes.h"
 #include "tools/check/guarded_shapes.h"
@@ -78,6 +79,7 @@ FARCALL_FFI_Error* trampoline(FARCALL_FFI_CallFrame* frame) {
   FARCALL_FFI_Error* error = nullptr;
   const FloatingPointMode mode;
   paint_stack(g_stack_byte);
+  start_pause();
   heap::begin_call();
   try {
     error = handler(frame);

@@ -48,6 +48,17 @@ void describe_access(const signals::Crash& crash, CheckFinding& finding) {
 
 }  // namespace
 
+std::string without_template_arguments(const std::string& name) {
+  std::string text;
+  int depth = 0;
+  for (const char c : name) {
+    if (c == '>') --depth;
+    if (depth == 0) text += c;
+    if (c == '<') ++depth;
+  }
+  return depth == 0 ? text : name;
+}
+
 void describe_crash(const signals::Crash& crash, int status, const std::string& last_words,
                     CheckFinding& finding) {
   if (crash.is_set && crash.sanitizer == sanitizer::Kind::kThread) {

@@ -13,4 +13,7 @@ namespace farcall::tools {
 void describe_crash(const signals::Crash& crash, int status, const std::string& last_words,
                     CheckFinding& finding);
 
+// Removes template arguments, which may be very long, from the name of a function.
+std::string without_template_arguments(const std::string& name);
+
 }  // namespace farcall::tools

@@ -39,4 +39,33 @@ class Interruptions {
   bool has_timer_;
 };
 
+// Stops the calling thread once while this lives: some seconds after start_pause(), until `is_over`
+// is set, but not long, as the thread may hold a lock that the others need. Sets `has_begun` when
+// it stops.
+class Pause {
+ public:
+  Pause(double seconds, std::atomic<bool>& has_begun, const std::atomic<bool>& is_over);
+  ~Pause();
+  Pause(const Pause&) = delete;
+  Pause& operator=(const Pause&) = delete;
+
+  double seconds_since_start() const;
+
+ private:
+  friend void start_pause();
+  friend void wait_in(Pause& pause);
+  void start();
+
+  double seconds_, start_ = 0;
+  std::atomic<bool>& has_begun_;
+  const std::atomic<bool>& is_over_;
+  bool has_timer_;
+};
+
+// Lets the time of the calling thread's Pause, if it has one, begin, unless it has begun already.
+void start_pause();
+
+// Sleeps until the flag is set.
+void wait_for(const std::atomic<bool>& flag);
+
 }  // namespace farcall::tools

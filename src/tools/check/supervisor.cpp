@@ -12,7 +12,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <new>
 #include <optional>
@@ -40,24 +39,13 @@ constexpr double kLoadSeconds = 60;
 constexpr int kMostCrashes = 8;
 // Of one list of steps, and of all.
 constexpr int kMostTimeouts = 2, kMostTimeoutsOfAll = 3;
-// Processes whose first calls are concurrent.
-constexpr int kMostStarts = 8;
-constexpr double kSecondsOfStarts = 0.4;
+// Processes whose first calls are concurrent: with all threads at once, and with a pause of one.
+// The limits are for slow libraries and handlers; processor time does not depend on the load.
+constexpr unsigned kStartsAtOnce = 4, kMostStarts = 44;
+constexpr double kProcessorSecondsOfStarts = 0.8, kMostSecondsOfStarts = 1.9;
 constexpr double kSecondsForSmallerRace = 2.5;
 // A sleep of 20 ms that takes longer than this shows that the machine stood still, in seconds.
 constexpr double kLongPause = 0.2;
-
-// Removes template arguments, which may be very long.
-std::string without_template_arguments(const std::string& name) {
-  std::string text;
-  int depth = 0;
-  for (const char c : name) {
-    if (c == '>') --depth;
-    if (depth == 0) text += c;
-    if (c == '<') ++depth;
-  }
-  return depth == 0 ? text : name;
-}
 
 // Whether the process accessed wrong memory. An index that is made of nan may lie far from every
 // operand. Other attributes may be wrong ones: only an access near an operand counts then.
@@ -67,18 +55,11 @@ bool is_wrong_access(const signals::Crash& crash, Step::Kind kind) {
   return kind == Step::Kind::kSpecialValues && is_fault && !crash.is_stack_overflow;
 }
 
-// The time that threads of the process were ready to run without a processor; the maximum over
-// threads.
-double waited_seconds(pid_t pid) {
-  double most = 0;
-  std::error_code ignored;
-  std::filesystem::directory_iterator task(fmt::format("/proc/{}/task", pid), ignored);
-  for (; task != std::filesystem::directory_iterator(); task.increment(ignored)) {
-    std::ifstream file(task->path() / "schedstat");  // nanoseconds: running, waiting
-    double running = 0, waiting = 0;
-    if (file >> running >> waiting) most = std::max(most, waiting * 1e-9);
-  }
-  return most;
+// 1, 1/2, 1/4, 3/4, 1/8, 5/8, …: the bits of i behind the point, the last one first.
+double spread(unsigned i) {
+  double fraction = i == 0 ? 1 : 0;
+  for (double bit = 0.5; i > 0; i /= 2, bit /= 2) fraction += bit * (i % 2);
+  return fraction;
 }
 
 class Supervisor {
@@ -219,10 +200,19 @@ class Supervisor {
 
   // What the first call builds may be used by another thread before it is complete.
   void race_from_the_start(size_t test) {
-    const double begin = now_seconds();
-    for (int i = 0; i < kMostStarts && now_seconds() - begin < kSecondsOfStarts; ++i) {
-      if (!report_.failure.empty() || report_.is_timed_out || has("race")) return;
-      run_steps({{Step::Kind::kFirstCalls, test}});
+    const double begin = now_seconds(), begin_of_children = processor_seconds_of_children();
+    const auto is_enough = [&] {
+      return !report_.failure.empty() || report_.is_timed_out || has("race") ||
+             now_seconds() - begin > kMostSecondsOfStarts ||
+             processor_seconds_of_children() - begin_of_children > kProcessorSecondsOfStarts;
+    };
+    double shortest = 1;  // of the first thread's calls: in the first one, it does not stop
+    for (unsigned i = 0; i < kMostStarts && !is_enough(); ++i) {
+      Step step = {Step::Kind::kFirstCalls, test};
+      if (i >= kStartsAtOnce) step.pause_after = shortest * spread(i - kStartsAtOnce);
+      shared_->seconds_of_first_call = shortest;
+      run_steps({step});
+      shortest = std::min(shortest, shared_->seconds_of_first_call.load());
       if (!crash_at_start_) continue;
       const CheckFinding finding = *std::exchange(crash_at_start_, std::nullopt);
       // The same calls may fail without threads too.

@@ -83,14 +83,32 @@ class Race {
 
   // Makes each call once, all of them at the same time.
   void call_at_once() {
+    prepare_all();
     std::atomic<size_t> num_ready{0};
     on_threads([&](Caller& caller) {
       ++num_ready;
       while (num_ready < callers_.size()) {
       }
-      const Outcome outcome = session_.run(*caller.call, {});
-      if (!outcome.is_ok) caller.failure = outcome.message.empty() ? "no message" : outcome.message;
-      caller.first = caller.call->results();
+      call_first(caller);
+    });
+  }
+  // Makes each call once: the first one stops so many seconds after its beginning, and goes on when
+  // the others have ended.
+  void call_during_a_pause(double seconds) {
+    prepare_all();
+    std::atomic<bool> has_begun{false}, is_over{false};
+    std::atomic<size_t> num_others{callers_.size() - 1};
+    on_threads([&](Caller& caller) {
+      if (&caller == &callers_.front()) {
+        const Pause pause(seconds, has_begun, is_over);
+        call_first(caller);
+        session_.shared.seconds_of_first_call = pause.seconds_since_start();
+        has_begun = true;  // it may have ended before
+      } else {
+        wait_for(has_begun);
+        call_first(caller);
+        if (--num_others == 0) is_over = true;
+      }
     });
   }
   // After call_alone().
@@ -114,6 +132,16 @@ class Race {
     std::optional<Interruptions> interruptions;
     if (is_interrupted) interruptions.emplace(session_.shared.num_calls);
     return session_.run_prepared(*caller.call);
+  }
+
+  void prepare_all() {
+    for (Caller& caller : callers_) caller.call->prepare({});
+  }
+
+  void call_first(Caller& caller) {
+    const Outcome outcome = session_.run_prepared(*caller.call);
+    if (!outcome.is_ok) caller.failure = outcome.message.empty() ? "no message" : outcome.message;
+    caller.first = caller.call->results();
   }
 
   template <typename Work>
@@ -174,7 +202,11 @@ void check_threads(Session& session, const Step& step) {
     Race race(session, tests);
     switch (step.kind) {
       case Step::Kind::kFirstCalls:
-        race.call_at_once();
+        if (step.pause_after > 0) {
+          race.call_during_a_pause(step.pause_after);
+        } else {
+          race.call_at_once();
+        }
         if (race.call_alone()) race.compare_first_calls();
         break;
       case Step::Kind::kFirstCallsAlone:

@@ -23,6 +23,7 @@ struct Shared {
   std::atomic<bool> is_reference;   // the reference is running, not the handler
   std::atomic<uint64_t> data_seed;  // of the last call's arguments
   std::atomic<Values> values;
+  std::atomic<double> seconds_of_first_call;  // of the thread that stops in it
   signals::Crash crash;
 };
 
@@ -42,6 +43,9 @@ struct Step {
   size_t test;                            // number of the case
   std::optional<size_t> other_test = {};  // for every second thread
   uint8_t changed = 0;                    // of the surroundings
+  // Of kFirstCalls: the first thread stops so many seconds after its call's beginning while the
+  // others make theirs. 0: no thread stops.
+  double pause_after = 0;
 };
 
 // Added to the messages of findings with special values.

@@ -237,3 +237,17 @@ static ffi::Error TableAtPosition(F32 table, F32 position, Out y) {
   return ffi::Error::Success();
 }
 HANDLER(xla_table_at_position, TableAtPosition, ffi::Ffi::Bind().Arg<F32>().Arg<F32>().Ret<F32>());
+
+// Filled within microseconds of the first call.
+static ffi::Error TableWhileFilled(F32 x, Out y) {
+  static std::vector<float>* volatile table = nullptr;
+  if (!table) {
+    auto* made = new std::vector<float>;
+    table = made;
+    for (int i = 0; i < 1000; ++i) made->push_back(static_cast<float>(i));
+  }
+  copy(x, y);
+  if (x.element_count() > 0) y->typed_data()[0] = table->size() > 999 ? (*table)[999] : -1;
+  return ffi::Error::Success();
+}
+HANDLER(xla_table_while_filled, TableWhileFilled, UNARY);
