@@ -44,6 +44,8 @@ constexpr int kMostTimeouts = 2, kMostTimeoutsOfAll = 3;
 constexpr unsigned kStartsAtOnce = 4, kMostStarts = 44;
 constexpr double kProcessorSecondsOfStarts = 0.8, kMostSecondsOfStarts = 1.9;
 constexpr double kSecondsForSmallerRace = 2.5;
+// What the progress line shows after the parts of the work.
+constexpr double kCallsDone = 0.5, kLeaksDone = 0.7, kStartsDone = 0.9;
 // A sleep of 20 ms that takes longer than this shows that the machine stood still, in seconds.
 constexpr double kLongPause = 0.2;
 
@@ -89,6 +91,7 @@ class Supervisor {
   CheckReport run() {
     std::vector<Step> steps;
     for (size_t i = 0; i < cases_.size(); ++i) steps.push_back({Step::Kind::kCalls, i});
+    begin_part(kCallsDone);
     run_steps(steps);
     if (succeeded_.empty() && report_.failure.empty() && report_.findings.empty() &&
         !report_.is_timed_out) {
@@ -140,12 +143,15 @@ class Supervisor {
       steps.push_back({Step::Kind::kThreads, middle});
       if (large != middle) steps.push_back({Step::Kind::kThreads, large, middle});
     }
+    begin_part(kLeaksDone);
     run_steps(steps);
+    begin_part(kLeaksDone);
     if (has("race")) look_for_smaller_race(tests);
     if (is_steady) race_from_the_start(middle);
     if (!has("nondeterministic") && results_.contains(first)) look_at_surroundings(first);
     if (!has("nondeterministic") && results_.contains(first) && !spec_.attributes.empty())
       run_steps({{Step::Kind::kOtherAttributes, first}});
+    begin_part(1);
     steps.clear();
     for (const size_t part : {2, 3, 4}) {
       steps.push_back({Step::Kind::kSpecialValues, tests[tests.size() * part / 5]});
@@ -211,6 +217,7 @@ class Supervisor {
       Step step = {Step::Kind::kFirstCalls, test};
       if (i >= kStartsAtOnce) step.pause_after = shortest * spread(i - kStartsAtOnce);
       shared_->seconds_of_first_call = shortest;
+      begin_part(kLeaksDone + (kStartsDone - kLeaksDone) * i / kMostStarts);
       run_steps({step});
       shortest = std::min(shortest, shared_->seconds_of_first_call.load());
       if (!crash_at_start_) continue;
@@ -219,6 +226,12 @@ class Supervisor {
       if (run_steps({{Step::Kind::kFirstCallsAlone, test}}) == 0) add(finding);
       return;
     }
+  }
+
+  // The steps from now on move the progress line from where it is to `end`.
+  void begin_part(double end) {
+    part_begin_ = std::max(part_begin_, part_end_);
+    part_end_ = std::max(part_begin_, end);
   }
 
   // Returns the number of steps that ended the process.
@@ -329,8 +342,10 @@ class Supervisor {
         waited_before = waited;
       }
       const double since = now - (last == 0 ? started : last) - (waited - waited_before);
-      progress_.show(spec_.symbol, static_cast<double>(shared_->step.load()),
-                     static_cast<double>(num_steps), shared_->num_calls, "calls");
+      const double share =
+          static_cast<double>(shared_->step.load()) / static_cast<double>(num_steps);
+      progress_.show(spec_.symbol, part_begin_ + (part_end_ - part_begin_) * share, 1,
+                     shared_->num_calls, "calls");
       if (is_killed) {
         if (now - killed_at > 1) kill(pid, SIGKILL);
       } else if (now - begin_ > options_.timeout) {
@@ -545,6 +560,7 @@ class Supervisor {
   const CheckOptions& options_;
   std::vector<Case> cases_;
   Progress progress_;
+  double part_begin_ = 0, part_end_ = 0;  // of the work, from 0 to 1
   double begin_;
   Shared* shared_;
   int status_ = 0;
