@@ -162,8 +162,10 @@ std::vector<CheckSpec> specs_of(const CallOptions& options, const std::string& t
   const size_t colon = target.rfind(':');
   if (colon == std::string::npos) return specs_of_library(options, target, timeout);
   const std::string library = target.substr(0, colon), symbol = target.substr(colon + 1);
-  return {completed(options, library, symbol,
-                    inspect_for(spec_from(options, library, symbol), timeout))};
+  CheckSpec spec = completed(options, library, symbol,
+                             inspect_for(spec_from(options, library, symbol), timeout));
+  spec.is_named = true;
+  return {spec};
 }
 
 void add_call_options(CLI::App& command, CallOptions& o) {

@@ -316,11 +316,20 @@ void bench_in_child(const CheckSpec& reference_spec, const CheckSpec& spec, int 
   }
 }
 
-// The first handler with the same operands.
-size_t first_like(const std::vector<CheckSpec>& specs, size_t index, const BenchOptions& options) {
+// Whether the results should be equal: the user named both handlers, or they are versions of one.
+// The handlers of a library compute different things.
+bool are_compared(const CheckSpec& a, const CheckSpec& b) {
+  return (a.is_named && b.is_named) || (a.symbol == b.symbol && a.library != b.library);
+}
+
+// The handler that defines the right results: the first with the same operands that this one is
+// compared with, or itself.
+size_t reference_of(const std::vector<CheckSpec>& specs, size_t index,
+                    const BenchOptions& options) {
   const auto shapes_of = [&](size_t i) { return sweep(specs[i], options)[0].to_string(); };
   for (size_t i = 0; i < index && specs[index].problem.empty(); ++i) {
-    if (specs[i].problem.empty() && shapes_of(i) == shapes_of(index)) return i;
+    const bool is_candidate = specs[i].problem.empty() && are_compared(specs[i], specs[index]);
+    if (is_candidate && shapes_of(i) == shapes_of(index)) return i;
   }
   return index;
 }
@@ -389,7 +398,7 @@ std::vector<BenchReport> bench(const std::vector<CheckSpec>& specs, const BenchO
   }
   std::vector<BenchReport> reports;
   for (size_t i = 0; i < specs.size(); ++i)
-    reports.push_back(bench_one(specs, first_like(specs, i, options), i, options));
+    reports.push_back(bench_one(specs, reference_of(specs, i, options), i, options));
   return reports;
 }
 

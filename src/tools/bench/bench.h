@@ -42,7 +42,7 @@ struct BenchCase {
 
 struct BenchReport {
   CheckSpec spec;
-  std::string reference;  // the handler that defines right results: the first with such operands
+  std::string reference;  // the handler that defines right results; may be this one
   std::vector<BenchCase> cases;
   std::string failure;  // why it could not be run
   bool is_timed_out = false;

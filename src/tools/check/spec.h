@@ -26,6 +26,7 @@ struct CheckSpec {
   std::map<std::string, std::vector<int64_t>> sizes;  // given sizes of letters
   std::string reference;      // "library:symbol" of a handler with correct results; or empty
   bool has_operands = false;  // operands were given, not taken from the signature
+  bool is_named = false;      // its symbol was given, not found in the library
   std::string problem;        // why the handler cannot be called
   // Variants with other ranks for operands of open rank, used if the handler refuses every call.
   std::vector<CheckSpec> alternatives;

@@ -68,6 +68,30 @@ TEST(Bench, ComparesHandlersWithTheFirst) {
   EXPECT_FALSE(parsed(wrong)["handlers"][1]["cases"][0]["is_right"]);
 }
 
+TEST(Bench, ComparesOnlyVersionsOfAHandlerOfWholeLibraries) {
+  const std::string library = checked_library("sound_own");
+  const auto copy = std::filesystem::temp_directory_path() / "farcall_bench_version.so";
+  std::filesystem::copy_file(library, copy, std::filesystem::copy_options::overwrite_existing);
+  const auto bench = [](Words words) {
+    words.insert(words.begin(), "bench");
+    const Words more = {"--filter",  "in_place", "--size",      "N=64",
+                        "--seconds", "0.02",     "--no-limits", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_farcall(words);
+  };
+  // in_place and sums_in_place have equal operands and compute different things.
+  const ChildResult one = bench({library});
+  EXPECT_EQ(one.exit_code, 0) << one.output;
+  for (const auto& handler : parsed(one)["handlers"])
+    EXPECT_FALSE(handler.contains("compared_with"));
+  const ChildResult two = bench({library, copy.string()});
+  EXPECT_EQ(two.exit_code, 0) << two.output;
+  const auto handlers = parsed(two)["handlers"];
+  ASSERT_EQ(handlers.size(), 4u);
+  EXPECT_EQ(handlers[2]["compared_with"], library + ":in_place");
+  std::filesystem::remove(copy);
+}
+
 TEST(Bench, TellsOfCallsThatFail) {
   const ChildResult refused = bench_sound("refuses_odd", {"--size", "N=3"});
   EXPECT_EQ(refused.exit_code, 3);
