@@ -145,9 +145,10 @@ class _Operator:
             run.__name__ = name_of(function)
             program = jit(run).lower(*types).program
             if len(program.out_avals) != self._num_results:
+                plural = "" if self._num_results == 1 else "s"
                 raise TypeError(
-                    f"{where}: the schema has {self._num_results} results, the function returned "
-                    f"{len(program.out_avals)}"
+                    f"{where}: the schema has {self._num_results} result{plural}, the function "
+                    f"returned {len(program.out_avals)}"
                 )
             return program
 

@@ -56,8 +56,9 @@ std::string to_text(const CheckReport& report) {
     return fmt::format("{}: {}: {}{}\n", name, styled(Style::kYellow, "could not run"), why,
                        why.ends_with('.') ? "" : ".");
   }
-  const std::string calls = fmt::format("{} calls with {} shapes in {:.1f} s", report.num_calls,
-                                        report.num_shapes, report.seconds);
+  const std::string calls =
+      fmt::format("{} calls with {} shape{} in {:.1f} s", report.num_calls, report.num_shapes,
+                  report.num_shapes == 1 ? "" : "s", report.seconds);
   const size_t count = report.findings.size();
   std::string text =
       count == 0 ? fmt::format("{}: {}. {}", name, styled(Style::kGreen, "clean"), calls)

@@ -177,7 +177,7 @@ raises(
 two = farcall.torch.register("farcall_test::two", lambda x: (x, x))
 raises(
     TypeError,
-    "torch.ops.farcall_test.two: the schema has 1 results, the function returned 2",
+    "torch.ops.farcall_test.two: the schema has 1 result, the function returned 2",
     lambda: two(x),
 )
 raises(
