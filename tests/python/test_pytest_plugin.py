@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -46,6 +47,15 @@ def test_descriptions_are_tests(library: Path, tmp_path: Path) -> None:
     assert "Traceback" not in out
     assert "check_handler" not in out  # no lines of the plugin
     assert "1 passed, 1 deselected" in run_pytest(tmp_path, "-k", "twice")
+
+
+def test_the_library_of_a_description_is_beside_it(library: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    shutil.copy(library, folder / "libtwice.so")
+    text = '[[check]]\nhandler = "libtwice.so:twice"\nattrs = ["add:f32=1"]\nsizes = ["N=4"]\n'
+    (folder / "twice.check.toml").write_text(text)
+    assert "1 passed" in run_pytest(tmp_path)
 
 
 def test_handlers_of_libraries_are_tests(library: Path, tmp_path: Path) -> None:

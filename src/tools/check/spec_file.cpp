@@ -1,4 +1,6 @@
 // Checks described in a TOML file.
+#include <filesystem>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
@@ -24,7 +26,14 @@ std::vector<std::string> strings(const toml::table& table, std::string_view key)
   return found;
 }
 
-CheckSpec read_check(const toml::table& table) {
+// A relative path is one beside the file, or else one in the current folder.
+std::string library_of(const std::string& name, const std::filesystem::path& folder) {
+  const std::filesystem::path beside = folder / name;
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(beside, ignored) ? beside.string() : name;
+}
+
+CheckSpec read_check(const toml::table& table, const std::filesystem::path& folder) {
   CheckSpec spec;
   for (const auto& [key, value] : table) {
     constexpr std::string_view kKnown[] = {"handler", "args",   "rets",  "attrs",  "aliases",
@@ -38,7 +47,7 @@ CheckSpec read_check(const toml::table& table) {
   const size_t colon = handler ? handler->rfind(':') : std::string::npos;
   if (colon == std::string::npos)
     throw Failure(kUsage, "each check needs handler = \"library.so:symbol\".");
-  spec.library = handler->substr(0, colon);
+  spec.library = library_of(handler->substr(0, colon), folder);
   spec.symbol = handler->substr(colon + 1);
   for (const std::string& text : strings(table, "args"))
     spec.arguments.push_back(parse_operand(text));
@@ -52,6 +61,9 @@ CheckSpec read_check(const toml::table& table) {
   for (const std::string& text : strings(table, "sizes")) parse_sizes(text, spec);
   for (const std::string& text : strings(table, "ranges")) parse_range(text, spec);
   spec.reference = table["reference"].value_or("");
+  if (const size_t end = spec.reference.rfind(':'); end != std::string::npos) {
+    spec.reference = library_of(spec.reference.substr(0, end), folder) + spec.reference.substr(end);
+  }
   return spec;
 }
 
@@ -67,11 +79,15 @@ std::vector<CheckSpec> read_check_file(const std::string& path) {
   }
   std::vector<CheckSpec> specs;
   try {
+    if (table["check"].is_table()) {
+      throw Failure(kUsage, "write [[check]] with two pairs of brackets, not [check].");
+    }
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     const toml::array* checks = table["check"].as_array();
-    if (!checks) return {read_check(table)};
+    if (!checks) return {read_check(table, folder)};
     for (const toml::node& check : *checks) {
       if (!check.is_table()) throw Failure(kUsage, "check must be a list of tables: [[check]].");
-      specs.push_back(read_check(*check.as_table()));
+      specs.push_back(read_check(*check.as_table(), folder));
     }
   } catch (const Failure& failure) {
     throw Failure(failure.code(), fmt::format("{}: {}", path, failure.what()));

@@ -209,7 +209,26 @@ TEST(Command, ReadsChecksFromAFile) {
   EXPECT_THAT(result.output, HasSubstr("xla_norm: clean"));
   std::ofstream(path) << "handler = \"a.so:b\"\nargss = []\n";
   EXPECT_THAT(run_farcall({"check", path.string()}).output, HasSubstr("unknown key \"argss\""));
+  std::ofstream(path) << "[check]\nhandler = \"a.so:b\"\n";
+  EXPECT_THAT(run_farcall({"check", path.string()}).output, HasSubstr("write [[check]]"));
   std::filesystem::remove(path);
+}
+
+TEST(Command, LibrariesOfAFileAreBesideIt) {
+  SKIP_WITH_A_SANITIZER();
+  const auto folder = std::filesystem::temp_directory_path() / "farcall_files_test";
+  std::filesystem::create_directories(folder / "lib");
+  const auto library = folder / "lib" / "libsound.so";
+  std::filesystem::copy_file(checked_library("sound_own"), library,
+                             std::filesystem::copy_options::overwrite_existing);
+  std::ofstream(folder / "checks.toml")
+      << "handler = \"lib/libsound.so:two_passes\"\nreference = \"lib/libsound.so:two_passes\"\n"
+      << "sizes = [\"N=4\"]\n";
+  const auto result = run_farcall({"check", (folder / "checks.toml").string()});
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  // The finding's command works in this folder.
+  EXPECT_THAT(result.output, HasSubstr("calls with 1 shape in"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Command, ChecksAllHandlersOfALibrary) {
