@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +17,7 @@
 #include "farcall/template_files.h"
 #include "tools/failure.h"
 #include "tools/json.h"
+#include "tools/operand.h"
 #include "tools/python.h"
 #include "tools/terminal.h"
 
@@ -31,19 +31,27 @@ using tools::Style;
 // Names in the template that the project's own names replace.
 constexpr std::string_view kTemplateName = "my_kernel", kTemplateType = "MyKernel";
 
-// The lower-case keywords of C++ and Python, and names that the files of the project use.
-constexpr auto kReserved = std::to_array<std::string_view>(
-    {"and",      "as",       "assert",  "async",  "await",    "auto",      "bool",     "break",
-     "case",     "catch",    "char",    "class",  "concept",  "const",     "continue", "def",
-     "default",  "del",      "delete",  "do",     "double",   "elif",      "else",     "enum",
-     "except",   "explicit", "export",  "extern", "false",    "finally",   "float",    "for",
-     "friend",   "from",     "global",  "goto",   "if",       "import",    "in",       "inline",
-     "int",      "is",       "lambda",  "long",   "mutable",  "namespace", "new",      "nonlocal",
-     "not",      "operator", "or",      "pass",   "private",  "protected", "public",   "raise",
-     "register", "return",   "short",   "signed", "sizeof",   "static",    "struct",   "switch",
-     "template", "this",     "throw",   "true",   "try",      "typedef",   "typename", "union",
-     "unsigned", "using",    "virtual", "void",   "volatile", "while",     "with",     "xor",
-     "yield",    "farcall",  "ffi",     "jax",    "main",     "numpy",     "std"});
+// Names, separated by spaces, that a project cannot have, and what they are.
+struct Taken {
+  std::string_view what, names;
+};
+constexpr Taken kTaken[] = {
+    {"a keyword of C++ or Python",
+     "alignas alignof and and_eq as asm assert async await auto bitand bitor bool break case "
+     "catch char char16_t char32_t char8_t class co_await co_return co_yield compl concept "
+     "const const_cast consteval constexpr constinit continue decltype def default del delete "
+     "do double dynamic_cast elif else enum except explicit export extern false finally float "
+     "for friend from global goto if import in inline int is lambda long mutable namespace new "
+     "noexcept nonlocal not not_eq nullptr operator or or_eq pass private protected public "
+     "raise register reinterpret_cast requires return short signed sizeof static static_assert "
+     "static_cast struct switch template this thread_local throw true try typedef typeid "
+     "typename union unsigned using virtual void volatile wchar_t while with xor xor_eq yield"},
+    {"a macro of C++ compilers", "linux unix"},
+    // Those that the project needs, and test, which sys.stdlib_module_names leaves out.
+    {"the name of a Python package",
+     "farcall jax jaxlib ml_dtypes numpy pip pytest scikit_build_core test"},
+    {"a name that the project's files use", "build dist ffi main std tests xla"},
+};
 
 struct NewArguments {
   std::string name, header = "farcall", folder;
@@ -52,7 +60,9 @@ struct NewArguments {
 
 // What else has the name; empty if nothing has.
 std::string_view what_has(const std::string& name) {
-  if (std::ranges::count(kReserved, name)) return "a keyword of C++ or Python, or a package";
+  for (const auto& [what, names] : kTaken) {
+    if (std::ranges::count(tools::split(names, ' '), name)) return what;
+  }
   // The handler is a C function of this name.
   if (dlsym(RTLD_DEFAULT, name.c_str()) != nullptr) return "a function of the C library";
   const std::string answer =
