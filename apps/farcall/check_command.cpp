@@ -193,7 +193,7 @@ Action add_check(CLI::App& app) {
       ->check(positive());
   command->add_option("--alignment", options->how.alignment, "Of the operands, in bytes")
       ->capture_default_str()
-      ->check(CLI::Range(1, 4096));
+      ->check(power_of_two(4096));
   command->add_flag("--json", options->is_json, "Print JSON");
   command->footer(
       "Kinds: oob-write oob-read input-write unwritten-result uninitialised-read nondeterministic\n"

@@ -1,6 +1,8 @@
 // Limits of numeric options.
 #pragma once
 
+#include <bit>
+
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -19,5 +21,17 @@ inline CLI::Validator positive(bool also_zero = false) {
       "");
 }
 inline CLI::Validator not_negative() { return positive(/*also_zero=*/true); }
+
+// Accepts 1, 2, 4, … up to `most`.
+inline CLI::Validator power_of_two(size_t most) {
+  return CLI::Validator(
+      [most](std::string& text) {
+        size_t number = 0;
+        const bool is_number = CLI::detail::lexical_cast(text, number);
+        if (is_number && std::has_single_bit(number) && number <= most) return std::string();
+        return fmt::format("must be a power of two up to {}, got {}", most, text);
+      },
+      "");
+}
 
 }  // namespace farcall::command

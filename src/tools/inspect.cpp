@@ -300,7 +300,7 @@ void require_handler(const Json& inspection, const std::string& symbol,
   const std::string library = inspection["library"];
   for (const Json& entry : inspection["skipped"]) {
     if (!is_it(entry)) continue;
-    throw Failure(kCouldNotRun, fmt::format("{} of {} is no handler: {}.", symbol, library,
+    throw Failure(kCouldNotRun, fmt::format("{} of {} is not a handler: {}.", symbol, library,
                                             entry["why"].get<std::string>()));
   }
   InspectOptions all = options;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,19 +17,50 @@
 namespace farcall::tools {
 namespace {
 
+constexpr std::string_view kFormOfAttributes = "Write name:type=value, for example eps:f32=1e-5.";
+
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
 }
 
+std::optional<DType> find_element_type(std::string_view text) {
+  for (const DTypeInfo& info : all_dtypes()) {
+    if (!is_key(info.dtype) && text == element_type_name(info.dtype)) return info.dtype;
+  }
+  const auto dtype = parse_dtype(text);
+  return dtype && !is_key(*dtype) ? dtype : std::nullopt;
+}
+
+// Raises Failure for a text without brackets that starts with an element type, such as f32N.
+void check_for_missing_bracket(std::string_view text) {
+  if (find_element_type(text)) return;
+  for (size_t length = text.size() - 1; text.size() > 1 && length > 0; --length) {
+    if (!find_element_type(text.substr(0, length))) continue;
+    throw Failure(kUsage,
+                  fmt::format("operand {}: brackets are missing. Write {}[{}].",
+                              farcall::quoted(text), text.substr(0, length), text.substr(length)));
+  }
+}
+
+// The text of the number in the notation of farcall's programs.
+std::string program_text(DType dtype, std::string_view text) {
+  if (text == "true") return "True";
+  if (text == "false") return "False";
+  if (!is_complex(dtype) || text.starts_with('(')) return std::string(text);
+  return fmt::format("({}{})", text, text.ends_with('j') ? "" : "+0j");
+}
+
 Attribute parse_number(DType dtype, std::string_view text, std::string_view whole) {
   std::byte bytes[16] = {};
-  const std::string_view word = text == "true" ? "True" : text == "false" ? "False" : text;
   try {
-    parse_element(dtype, word, bytes);
-  } catch (const Error& error) {
-    throw Failure(kUsage, fmt::format("attribute {}: {}", farcall::quoted(whole), error.message()));
+    parse_element(dtype, program_text(dtype, text), bytes);
+  } catch (const Error&) {
+    throw Failure(kUsage,
+                  fmt::format("attribute {}: {} is not a value of {}{}.", farcall::quoted(whole),
+                              farcall::quoted(text), element_type_name(dtype),
+                              is_complex(dtype) ? ". Write, for example, 1+2j" : ""));
   }
   return Attribute::scalar(dtype, std::span(bytes, byte_width(dtype)));
 }
@@ -62,8 +94,13 @@ Attribute untyped_value(std::string_view text) {
   return Attribute(std::string(text));
 }
 
-void set_path(Attributes& attributes, std::string_view path, Attribute value) {
+void set_path(Attributes& attributes, std::string_view path, Attribute value,
+              std::string_view whole) {
   const size_t dot = path.find('.');
+  if (path.empty() || dot == 0) {
+    throw Failure(kUsage, fmt::format("attribute {}: it has no name. {}", farcall::quoted(whole),
+                                      kFormOfAttributes));
+  }
   if (dot == std::string_view::npos) {
     if (attributes.find(path)) {
       throw Failure(kUsage, fmt::format("attribute {} is given twice.", farcall::quoted(path)));
@@ -76,7 +113,7 @@ void set_path(Attributes& attributes, std::string_view path, Attribute value) {
   Attributes inner = existing && existing->kind() == Attribute::Kind::kDictionary
                          ? existing->as_dictionary()
                          : Attributes();
-  set_path(inner, path.substr(dot + 1), std::move(value));
+  set_path(inner, path.substr(dot + 1), std::move(value), whole);
   attributes.set(name, Attribute(std::move(inner)));
 }
 
@@ -96,7 +133,7 @@ int64_t parse_integer(std::string_view text, std::string_view what) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    throw Failure(kUsage, fmt::format("{}: \"{}\" is no integer.", what, text));
+    throw Failure(kUsage, fmt::format("{}: \"{}\" is not an integer.", what, text));
   }
   return value;
 }
@@ -135,17 +172,17 @@ std::string_view letter_of_dimension(size_t dimension) {
 }
 
 DType parse_element_type(std::string_view text) {
-  for (const DTypeInfo& info : all_dtypes()) {
-    if (!is_key(info.dtype) && text == element_type_name(info.dtype)) return info.dtype;
-  }
-  if (const auto dtype = parse_dtype(text); dtype && !is_key(*dtype)) return *dtype;
-  throw Failure(kUsage,
-                fmt::format("\"{}\" is no element type. Write such as f32, s64, bool, c64.", text));
+  if (const auto dtype = find_element_type(text)) return *dtype;
+  throw Failure(
+      kUsage,
+      fmt::format("\"{}\" is not an element type. Write, for example, f32, s64, bool or c64.",
+                  text));
 }
 
 Operand parse_operand(std::string_view text) {
   const std::string_view whole = trimmed(text);
   const size_t open = whole.find('[');
+  if (open == std::string_view::npos) check_for_missing_bracket(whole);
   Operand operand = {
       .dtype = parse_element_type(whole.substr(0, open)), .extents = {}, .layout = {}, .range = {}};
   if (open == std::string_view::npos) return operand;
@@ -164,15 +201,16 @@ Operand parse_operand(std::string_view text) {
 void parse_attribute(std::string_view text, Attributes& attributes) {
   const size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) {
-    throw Failure(kUsage, fmt::format("attribute {}: write name:type=value, such as eps:f32=1e-5.",
-                                      farcall::quoted(text)));
+    throw Failure(kUsage,
+                  fmt::format("attribute {}: {}", farcall::quoted(text), kFormOfAttributes));
   }
   const std::string_view name = text.substr(0, equals), value = text.substr(equals + 1);
   const size_t colon = name.find(':');
   if (colon == std::string_view::npos) {
-    set_path(attributes, name, untyped_value(value));
+    set_path(attributes, name, untyped_value(value), text);
   } else {
-    set_path(attributes, name.substr(0, colon), parse_value(name.substr(colon + 1), value, text));
+    set_path(attributes, name.substr(0, colon), parse_value(name.substr(colon + 1), value, text),
+             text);
   }
 }
 

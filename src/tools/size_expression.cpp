@@ -109,7 +109,7 @@ class SizeParser {
     if (how.empty()) how = "write numbers and letters with + - * // % and (), such as 2*N+1";
     const std::string where = rest_.empty() ? "" : fmt::format(" at \"{}\"", rest_);
     throw Failure(kUsage,
-                  fmt::format("{}: \"{}\" is no size{}: {}.", what_, made_.text_, where, how));
+                  fmt::format("{}: \"{}\" is not a size{}: {}.", what_, made_.text_, where, how));
   }
 
   SizeExpression& made_;

@@ -77,7 +77,7 @@ def test_check_handler_passes_and_fails(library: str) -> None:
     assert report["verdict"] == "clean"
     with pytest.raises(AssertionError, match="unwritten-result: 1 of 3 elements of result 0"):
         check_handler(f"{library}:misses_last")
-    with pytest.raises(ValueError, match='"f33" is no element type'):
+    with pytest.raises(ValueError, match='"f33" is not an element type'):
         check_handler(f"{library}:twice", args=["f33[N]"])
     with pytest.raises(ValueError, match="refuses every call"):
         check_handler(f"{library}:twice", args=["f64[N]"], rets=["f64[N]"])
@@ -147,7 +147,7 @@ def test_capsules_of_functions_and_dicts_are_found(library: str, tmp_path: Path)
     assert inspect(f"gives_capsules:{hidden}") == ({hidden}, {})
     needs_a_name = run("inspect", "gives_capsules:needs_a_name", cwd=tmp_path)
     assert needs_a_name.returncode == 3
-    assert "needs_a_name of gives_capsules is no handler: the function takes arguments" in (
+    assert "needs_a_name of gives_capsules is not a handler: the function takes arguments" in (
         needs_a_name.stderr
     )
     assert inspect("json") == (set(), {})

@@ -210,7 +210,7 @@ class Binding {
   template <typename T = Context>
   constexpr With<internal::CtxTag<T>> Ctx() && {
     static_assert(internal::kIsCtx<T>,
-                  "farcall: Ctx<T>(): T is no context item of this header. Specialize "
+                  "farcall: Ctx<T>(): T is not a context item of this header. Specialize "
                   "xla::ffi::CtxDecoding, or take the Context and ask its api()");
     return With<internal::CtxTag<T>>(names_);
   }

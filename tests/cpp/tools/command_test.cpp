@@ -37,7 +37,7 @@ TEST(Command, EndsWithTwoForWrongUse) {
   EXPECT_THAT(unknown.output, HasSubstr("carries no signature"));
   const auto type = run_farcall({"check", library + ":xla_norm", "--arg", "f33[N]"});
   EXPECT_EQ(type.exit_code, 2);
-  EXPECT_THAT(type.output, HasSubstr("\"f33\" is no element type"));
+  EXPECT_THAT(type.output, HasSubstr("\"f33\" is not an element type"));
   const auto alias = run_farcall(
       {"check", library + ":xla_norm", "--arg", "f32[N]", "--ret", "f32[M]", "--alias", "0:0"});
   EXPECT_EQ(alias.exit_code, 2);
@@ -76,7 +76,7 @@ TEST(Command, FunctionsThatHangOrCrashLeaveTheRest) {
   EXPECT_THAT(skipped[0]["why"].get<std::string>(), HasSubstr("it has no description"));
   const auto named = run_farcall({"inspect", library + ":never_returns"});
   EXPECT_EQ(named.exit_code, 3) << named.output;
-  EXPECT_THAT(named.output, HasSubstr("is no handler: asking it took longer than 2 s"));
+  EXPECT_THAT(named.output, HasSubstr("is not a handler: asking it took longer than 2 s"));
   // Handlers of XLA's header are found by asking all functions.
   const auto asked = run_farcall({"inspect", checked_library("sound_xla"), "--json"});
   ASSERT_EQ(asked.exit_code, 0) << asked.output;
@@ -103,6 +103,8 @@ TEST(Command, WrongOptionsAreWrongUseAndJson) {
   expect({"check", library + ":two_passes", "--range", "arg0=9:0"}, 2, "9 is above 0");
   expect({"check", library, "--seed", "-1"}, 2, "must be a number not below 0, got -1");
   expect({"check", library, "--timeout", "0"}, 2, "must be a number above 0, got 0");
+  expect({"check", library, "--alignment", "3"}, 2, "must be a power of two up to 4096, got 3");
+  expect({"check", library, "--attr", ":f32=1"}, 2, "attribute \":f32=1\": it has no name");
   expect({"bench", library, "--noise", "0"}, 2, "must be a number above 0, got 0");
   expect({"check", "none.toml"}, 3, "there is no such file");
   expect({"check", library + ":two_passes", "--reference", "foo"}, 2, "MODULE:NAME");

@@ -44,12 +44,12 @@ TEST(Operand, SaysWhatIsWrongWithASize) {
     return std::string();
   };
   EXPECT_EQ(message("2N"),
-            "operand \"f32[2N]\": \"2N\" is no size at \"N\": write * between factors.");
+            "operand \"f32[2N]\": \"2N\" is not a size at \"N\": write * between factors.");
   EXPECT_THAT(message("N/2"), HasSubstr("at \"/2\": write // for a division; it rounds down."));
   EXPECT_THAT(message("N**2"), HasSubstr("write N*N for a power."));
   EXPECT_THAT(message("(N+1"), HasSubstr("a \")\" is missing."));
-  EXPECT_THAT(message(std::string(1000, '(')), HasSubstr("is no size"));
-  EXPECT_THAT(message(std::string(1000, '-')), HasSubstr("is no size"));
+  EXPECT_THAT(message(std::string(1000, '(')), HasSubstr("is not a size"));
+  EXPECT_THAT(message(std::string(1000, '-')), HasSubstr("is not a size"));
 }
 
 TEST(Operand, KnowsTheNamesOfBothSides) {
@@ -72,6 +72,48 @@ TEST(Operand, IsPrintedWithTheNamesOfTheInterface) {
 TEST(Operand, RefusesWhatIsNone) {
   for (const char* text : {"f32[N", "f32[2+]", "f32[-]", "f33[N]", "f32[,]", "[3]"})
     EXPECT_THROW(parse_operand(text), Failure) << text;
+}
+
+TEST(Operand, SaysThatBracketsAreMissing) {
+  const auto message = [](const std::string& text) {
+    try {
+      parse_operand(text);
+    } catch (const Failure& failure) {
+      return std::string(failure.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message("f32N"), "operand \"f32N\": brackets are missing. Write f32[N].");
+  EXPECT_EQ(message("f8e5m2N"), "operand \"f8e5m2N\": brackets are missing. Write f8e5m2[N].");
+  EXPECT_EQ(message("q32"),
+            "\"q32\" is not an element type. Write, for example, f32, s64, bool or c64.");
+}
+
+TEST(Attribute, IsComplexWithAndWithoutBrackets) {
+  const auto text = [](const std::string& value) {
+    Attributes attributes;
+    parse_attribute("x:c64=" + value, attributes);
+    return attributes.find("x")->to_string();
+  };
+  for (const char* value : {"1+2j", "(1+2j)"}) EXPECT_EQ(text(value), text("(1.0+2.0j)")) << value;
+  EXPECT_EQ(text("1"), text("(1+0j)"));
+  Attributes list;
+  parse_attribute("x:c128[]=1+2j,3", list);
+  EXPECT_EQ(list.find("x")->count(), 2);
+  try {
+    text("(1,2)");
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_STREQ(failure.what(),
+                 "attribute \"x:c64=(1,2)\": \"(1,2)\" is not a value of c64. Write, for example, "
+                 "1+2j.");
+  }
+}
+
+TEST(Attribute, HasAName) {
+  Attributes attributes;
+  for (const char* text : {":f32=1", "=1", ".n=1", "sub.=1", "sub..n=1"})
+    EXPECT_THROW(parse_attribute(text, attributes), Failure) << text;
 }
 
 TEST(Attribute, HasATypeOrIsPlain) {

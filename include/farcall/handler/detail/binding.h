@@ -138,8 +138,8 @@ struct CheckParameter {
   static constexpr bool kOk = Param<Bare<T>>::kIsBindable;
   static_assert(
       kOk,
-      "farcall: a handler cannot take a parameter of this type. It is no buffer, result or "
-      "context item, and cannot be decoded from an attribute: see FARCALL_ATTR_STRUCT, "
+      "farcall: a handler cannot take a parameter of this type. It is not a buffer, result "
+      "or context item, and cannot be decoded from an attribute: see FARCALL_ATTR_STRUCT, "
       "FARCALL_ATTR_ENUM and AttrDecoding");
 };
 template <typename T>

@@ -59,7 +59,7 @@ XLA_FFI_DEFINE_HANDLER(handler, take, ffi::Ffi::Bind().RemainingRets().Remaining
 #elif REFUSAL == 10  // REFUSAL 10: bind either Attrs(), which takes all attributes, or single ones
 XLA_FFI_DEFINE_HANDLER(handler, take, ffi::Ffi::Bind().Attrs().Attr<float>("x"));
 
-#elif REFUSAL == 11  // REFUSAL 11: T is no context item of this header. Specialize xla::ffi::CtxDe
+#elif REFUSAL == 11  // REFUSAL 11: T is not a context item of this header. Specialize xla::ffi::Ct
 XLA_FFI_DEFINE_HANDLER(handler, take, ffi::Ffi::Bind().Ctx<Opaque>());
 
 #elif REFUSAL == \
