@@ -6,7 +6,11 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <numeric>
+#include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -48,6 +52,42 @@ void on_interrupt(int signal) {
 bool wants_json(int argc, char** argv) {
   return std::any_of(argv + 1, argv + argc,
                      [](const char* word) { return std::string_view(word) == "--json"; });
+}
+
+// The number of letters to replace, insert or remove.
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+// ": did you mean --json?" for an unknown option that is nearly one of the subcommand's.
+std::string meant_option(const CLI::App& subcommand, int argc, char** argv) {
+  constexpr size_t kMostWrong = 2;
+  std::string nearest;
+  size_t least = kMostWrong + 1;
+  for (const char* word : std::span(argv + 1, argv + argc)) {
+    const std::string_view name =
+        std::string_view(word).substr(0, std::string_view(word).find('='));
+    if (!name.starts_with("--") || subcommand.get_option_no_throw(std::string(name))) continue;
+    for (const CLI::Option* option : subcommand.get_options()) {
+      for (const std::string& known : option->get_lnames()) {
+        if (const size_t wrong = distance(name.substr(2), known); wrong < least) {
+          least = wrong;
+          nearest = known;
+        }
+      }
+    }
+  }
+  return nearest.empty() ? "" : fmt::format("; did you mean --{}?", nearest);
 }
 
 }  // namespace
@@ -94,10 +134,15 @@ int report_usage(int argc, char** argv, const std::string& message) {
 }
 
 int report_parse_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  if (error.get_exit_code() != 0 && argc > 1 && wants_json(argc, argv)) {
-    print_error({{"error", error.what()}});
-  }
-  return app.exit(error) == 0 ? tools::kFine : tools::kUsage;
+  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+  const auto chosen = app.get_subcommands(
+      [&](const CLI::App* candidate) { return argc > 1 && candidate->get_name() == argv[1]; });
+  const CLI::App* subcommand = chosen.empty() ? nullptr : chosen[0];
+  std::string message = error.what();
+  if (subcommand) message += meant_option(*subcommand, argc, argv);
+  if (!message.ends_with('.') && !message.ends_with('?')) message += '.';
+  message += fmt::format(" See farcall {}--help.", subcommand ? subcommand->get_name() + " " : "");
+  return report_usage(argc, argv, message);
 }
 
 }  // namespace farcall::command

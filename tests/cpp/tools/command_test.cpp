@@ -48,6 +48,22 @@ TEST(Command, EndsWithTwoForWrongUse) {
   EXPECT_THAT(no_argument.output, HasSubstr("alias 3:0: the call has 1 argument and 1 result;"));
 }
 
+TEST(Command, NamesTheOptionThatWasMeant) {
+  const auto told = [](std::vector<std::string> words) {
+    const auto result = run_farcall(std::move(words));
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    return result.output;
+  };
+  EXPECT_EQ(told({"check", "lib.so:f", "--jsn"}),
+            "farcall: The following argument was not expected: --jsn; did you mean --json? See "
+            "farcall check --help.\n");
+  EXPECT_THAT(told({"run", "lib.so:f", "--sed=3"}), HasSubstr("did you mean --seed? See farcall "));
+  EXPECT_EQ(told({"inspect", "lib.so", "--colour"}),
+            "farcall: The following argument was not expected: --colour. See farcall inspect "
+            "--help.\n");
+  EXPECT_THAT(told({}), testing::MatchesRegex("farcall: .*\\. See farcall --help\\.\n"));
+}
+
 TEST(Command, NamesTheHandlersThatThereAre) {
   const auto expect = [](std::vector<std::string> words, int code, const std::string& text) {
     const auto result = run_farcall(std::move(words));
