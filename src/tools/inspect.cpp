@@ -125,7 +125,8 @@ Json describe(const Candidate& candidate, const InspectOptions& options) {
   if (metadata.reply == Reply::kNothing) return nullptr;
   const bool is_version_0_0 = metadata.reply == Reply::kError;
   Json handler = {{"symbol", candidate.symbol}, {"version", version_to_string(metadata.version)}};
-  handler["header"] = description ? "farcall/ffi.h" : "another, which keeps no signature";
+  handler["header"] = description ? "farcall's: farcall/ffi.h or xla/ffi/api/ffi.h"
+                                  : "another, which keeps no signature";
   handler["traits"] = Json::array();
   if (metadata.traits & FARCALL_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE) {
     handler["traits"].push_back("command_buffer_compatible");

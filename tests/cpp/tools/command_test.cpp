@@ -182,6 +182,7 @@ TEST(Command, ShowsSignaturesOfAllHandlers) {
     EXPECT_EQ(handler["signature"], "(f32) {} -> (f32)");
     EXPECT_EQ(handler["version"], "0.5");
     EXPECT_EQ(handler["stage"], "execute");
+    EXPECT_EQ(handler["header"], "farcall's: farcall/ffi.h or xla/ffi/api/ffi.h");
   }
 }
 
