@@ -48,7 +48,8 @@ def check_derivatives(
       attributes: keyword arguments of ``f``.
 
     Raises:
-      AssertionError: for the element with the largest error, and if a rule changes the results.
+      AssertionError: for the element with the largest error, and if a rule changes the results. The
+        text names the kind of finding, ``derivative``.
       ValueError: for an unknown mode, an order below 1, and if no argument can be differentiated.
     """
     function, name = _named(f)
@@ -91,6 +92,7 @@ def check_batching(
     Raises:
       AssertionError: if an element differs (the text has the in_axes and the element), if the
         structure, shape or dtype of a result differs, and for an error that occurs only under vmap.
+        The text names the kind of finding, ``vmap``.
       ValueError: if the number of in_axes is not the number of arguments, or all are None.
     """
     function, name = _named(f)

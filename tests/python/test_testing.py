@@ -82,7 +82,7 @@ def test_the_report_names_argument_and_element(mode: str) -> None:
         check_derivatives(function, (np.float64(1), X), modes=mode)
     text = str(caught.value)
     assert text.startswith(
-        f"check_derivatives(function): {mode} mode: the derivative of result 1[2] by "
+        f"check_derivatives(function): derivative: {mode} mode: the derivative of result 1[2] by "
         "argument 1[2] should be 6.0"
     )
     assert "by differences, and is 9.0 (atol=1.5e-07, rtol=1.5e-07, step 6.1e-06)" in text
@@ -220,7 +220,7 @@ def test_a_wrong_batch_is_reported() -> None:
     with pytest.raises(AssertionError) as caught:
         check_batching(function, (X, X))
     assert str(caught.value) == (
-        "check_batching(function): vmap with in_axes=(0, None): result 0[0, 2] should be 9.0, as "
+        "check_batching(function): vmap: with in_axes=(0, None): result 0[0, 2] should be 9.0, as "
         "one call for each element gives, and is 12.0"
     )
     check_batching(function, (X, X), in_axes=(0, 0))
@@ -235,7 +235,7 @@ def test_a_rule_that_is_wrong_for_one_element_is_reported() -> None:
     def rule(axis_size: int, in_batched: Any, x: Any) -> Any:
         return (3 if axis_size == 1 else 2) * x, True
 
-    with pytest.raises(AssertionError, match=r"vmap of one element with in_axes=\(0,\): result 0"):
+    with pytest.raises(AssertionError, match=r"vmap: of one element with in_axes=\(0,\): result 0"):
         check_batching(doubled, (X,))
 
 
@@ -264,7 +264,7 @@ def test_another_structure_under_vmap_is_reported() -> None:
     with pytest.raises(AssertionError) as caught:
         check_batching(function, (X,))
     assert str(caught.value) == (
-        "check_batching(function): vmap with in_axes=(0,): the structure should be {'alone': *}, "
+        "check_batching(function): vmap: with in_axes=(0,): the structure should be {'alone': *}, "
         "got (*, *)"
     )
 

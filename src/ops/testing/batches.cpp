@@ -75,10 +75,10 @@ struct Nest {
   std::string name() const {
     std::vector<std::string> names;
     for (size_t i = 0; i < axes.size(); ++i) {
-      names.push_back(fmt::format("vmap {}with in_axes={}", sizes[i] == 1 ? "of one element " : "",
+      names.push_back(fmt::format("{}with in_axes={}", sizes[i] == 1 ? "of one element " : "",
                                   axes_text(axes[i])));
     }
-    return fmt::format("{}", fmt::join(names, " of "));
+    return fmt::format("{}", fmt::join(names, " of vmap "));
   }
 };
 
@@ -96,7 +96,7 @@ class BatchCheck {
   }
 
   void run(const Nest& nest) const {
-    const std::string where = call_.where() + ": " + nest.name();
+    const std::string where = call_.where() + ": vmap: " + nest.name();
     std::vector<std::vector<Array>> wanted;  // by element of the batch
     TreeDef structure;
     for (int64_t i = 0; i < nest.count(); ++i) {

@@ -231,8 +231,9 @@ class DerivativeCheck {
   void check_types(const std::string& which, std::span<const Array> found, const Point& at) const {
     const auto wanted = types_in(at.results), got = types_in(found);
     if (got == wanted) return;
-    throw CheckError(fmt::format("{}: {}: the types of the results should be ({}), got ({})",
-                                 where_, which, fmt::join(wanted, ", "), fmt::join(got, ", ")));
+    throw CheckError(
+        fmt::format("{}: derivative: {}: the types of the results should be ({}), got ({})", where_,
+                    which, fmt::join(wanted, ", "), fmt::join(got, ", ")));
   }
 
   void check_results(const std::string& which, std::span<const Array> found,
@@ -248,7 +249,8 @@ class DerivativeCheck {
       place = i;
     }
     if (worst == 0) return;
-    throw CheckError(fmt::format("{}: {} changes the {}: it should be {}, and is {}", where_, which,
+    throw CheckError(fmt::format("{}: derivative: {} changes the {}: it should be {}, and is {}",
+                                 where_, which,
                                  name_of(places_in(at.results)[place], at.results, at.result_names),
                                  number_text(wanted[place]), number_text(got[place])));
   }
@@ -269,7 +271,8 @@ class DerivativeCheck {
     }
     if (worst == 0) return;
     throw CheckError(fmt::format(
-        "{}: {}: the derivative of {} by {} should be {} by differences, and is {} (atol={:.1e}, "
+        "{}: derivative: {}: the derivative of {} by {} should be {} by differences, and is {} "
+        "(atol={:.1e}, "
         "rtol={:.1e}, step {:.1e})",
         where_, which, name_of(places_in(at.results)[row], at.results, at.result_names),
         name_of(places_in(at.values)[column], at.values, names_), number_text(wanted[column][row]),

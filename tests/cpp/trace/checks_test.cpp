@@ -57,9 +57,11 @@ TEST(CheckDerivatives, TakesComplexNumbersAsPairs) {
 
 TEST(CheckDerivatives, NamesTheEntryThatIsFurthestOff) {
   const auto f = with_slope(square, [](const Array& x) { return 3 * x; });
-  EXPECT_THAT(finding([&] { check_derivatives(f, std::tuple(point())); }),
-              HasSubstr("check_derivatives: fwd mode: the derivative of result 0[1] by argument "
-                        "0[1] should be"));
+  EXPECT_THAT(
+      finding([&] { check_derivatives(f, std::tuple(point())); }),
+      HasSubstr(
+          "check_derivatives: derivative: fwd mode: the derivative of result 0[1] by argument "
+          "0[1] should be"));
 }
 
 TEST(CheckDerivatives, NamesMembersOfStructsAndPartsOfComplexNumbers) {
@@ -107,9 +109,9 @@ TEST(CheckDerivatives, FindsAWrongBackwardRuleAndResultsThatARuleChanges) {
   const auto wrong = custom_vjp(
       square, [](const Array& x) { return std::pair(square(x), x); },
       [](const Array& x, const Array& cotangent) { return x * cotangent; });
-  EXPECT_THAT(
-      finding([&] { check_derivatives(wrong, std::tuple(point()), {.forward = false}); }),
-      HasSubstr("check_derivatives: rev mode: the derivative of result 0[1] by argument 0[1]"));
+  EXPECT_THAT(finding([&] { check_derivatives(wrong, std::tuple(point()), {.forward = false}); }),
+              HasSubstr("check_derivatives: derivative: rev mode: the derivative of result 0[1] by "
+                        "argument 0[1]"));
   const auto changes = custom_vjp(
       square, [](const Array& x) { return std::pair(square(x) + x, x); },
       [](const Array& x, const Array& cotangent) { return 2 * x * cotangent; });
@@ -122,7 +124,8 @@ TEST(CheckDerivatives, ReportsResultsWhoseTypesDependOnTheValues) {
     return numpy::arange(0, x.item<double>() > 1 ? 3 : 2, 1, DType::kFloat64) * x;
   };
   EXPECT_EQ(finding([&] { check_derivatives(f, std::tuple(Array::scalar(1.0))); }),
-            "check_derivatives: differences: the types of the results should be (f64[2]), got "
+            "check_derivatives: derivative: differences: the types of the results should be "
+            "(f64[2]), got "
             "(f64[3])");
 }
 
@@ -148,16 +151,17 @@ TEST(CheckBatching, AcceptsWhatVmapDoesItself) {
 
 TEST(CheckBatching, FindsAWrongRuleAndAMissingOne) {
   const auto wrong = custom_vmap(square, [](const VmapOptions&, const Array& x) { return x; });
-  EXPECT_EQ(finding([&] { check_batching(wrong, std::tuple(point())); }),
-            "check_batching: vmap with in_axes=(0,): result 0[0, 1] should be 4.0, as one call for "
-            "each element gives, and is 2.0");
+  EXPECT_EQ(
+      finding([&] { check_batching(wrong, std::tuple(point())); }),
+      "check_batching: vmap: with in_axes=(0,): result 0[0, 1] should be 4.0, as one call for "
+      "each element gives, and is 2.0");
   const auto missing = [](const Array& x) {
     const auto same = [](std::span<const Array> in) { return std::vector(in.begin(), in.end()); };
     return pure_callback(same, {x.type()}, {x})[0];
   };
   EXPECT_THAT(
       error_of(ErrorCode::kUnimplemented, [&] { check_batching(missing, std::tuple(point())); }),
-      HasSubstr("check_batching: vmap with in_axes=(0,): pure_callback callback: vmap needs"));
+      HasSubstr("check_batching: vmap: with in_axes=(0,): pure_callback callback: vmap needs"));
 }
 
 TEST(CheckBatching, ComparesIntegersExactly) {
@@ -178,7 +182,7 @@ TEST(CheckBatching, ReportsTheLargestErrorAndOtherTypes) {
     return numpy::astype(x * x, DType::kFloat32);
   });
   EXPECT_EQ(finding([&] { check_batching(narrower, std::tuple(point())); }),
-            "check_batching: vmap with in_axes=(0,): result 0 should be float64[3, 3], got "
+            "check_batching: vmap: with in_axes=(0,): result 0 should be float64[3, 3], got "
             "float32[3, 3]");
 }
 
@@ -189,7 +193,7 @@ TEST(CheckBatching, ReportsAnotherStructureUnderVmap) {
     return results;
   };
   EXPECT_EQ(finding([&] { check_batching(f, std::tuple(point())); }),
-            "check_batching: vmap with in_axes=(0,): the structure should be [*], got [*, *]");
+            "check_batching: vmap: with in_axes=(0,): the structure should be [*], got [*, *]");
 }
 
 TEST(CheckBatching, TakesAxesAndSizes) {
@@ -204,7 +208,7 @@ TEST(CheckBatching, TakesAxesAndSizes) {
   EXPECT_EQ(finding([&] {
               check_batching(wrong, args, {.in_axes = {{0, std::nullopt}}, .sizes = {1, 2}});
             }),
-            "check_batching: vmap of one element with in_axes=(0, None): result 0[0] should be "
+            "check_batching: vmap: of one element with in_axes=(0, None): result 0[0] should be "
             "6.0, as one call for each element gives, and is 7.0");
   const auto refused = [&](testing::BatchChecks options) {
     return error_of(ErrorCode::kInvalidArgument, [&] { check_batching(wrong, args, options); });
@@ -216,7 +220,7 @@ TEST(CheckBatching, TakesAxesAndSizes) {
   EXPECT_EQ(refused({.sizes = {3, 0}}), "check_batching: sizes must be at least 1, got (3, 0)");
   EXPECT_EQ(
       refused({.in_axes = {{0, 1}}}),
-      "check_batching: vmap with in_axes=(0, 1): axis 1 is out of range for a batch of f64[], "
+      "check_batching: vmap: with in_axes=(0, 1): axis 1 is out of range for a batch of f64[], "
       "which has rank 1");
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument,
                      [] { check_batching([](int n) { return Array(n); }, std::tuple(1)); }),

@@ -104,11 +104,11 @@ TEST(Define, ChecksFindWrongRules) {
   };
   EXPECT_THAT(finding([&] { testing::check_derivatives(name, {x}); }),
               ::testing::StartsWith("check_derivatives(" + name +
-                                    "): fwd mode: the derivative of "
+                                    "): derivative: fwd mode: the derivative of "
                                     "result 0["));
   EXPECT_EQ(finding([&] { testing::check_batching(name, {x}); }),
             "check_batching(" + name +
-                "): vmap with in_axes=(0,): result 0[0, 2] should be 6.0, "
+                "): vmap: with in_axes=(0,): result 0[0, 2] should be 6.0, "
                 "as one call for each element gives, and is 3.0");
 }
 
