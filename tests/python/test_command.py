@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
@@ -89,6 +92,22 @@ def test_check_handler_tests_all_handlers_of_a_library(library: str) -> None:
     sound = str(build(SOURCE.replace("size_t i = 1;", "size_t i = 0;").replace("[i - 1]", "[i]")))
     reports = check_handler(sound, attrs=["add=1"])
     assert [report["verdict"] for report in reports] == ["clean", "clean"]
+
+
+def test_the_progress_line_only_moves_forward(library: str) -> None:
+    terminal, inner = pty.openpty()
+    command = (COMMAND, "check", f"{library}:twice", "--attr", "add=1")
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=inner) as process:
+        os.close(inner)
+        text = b""
+        with contextlib.suppress(OSError):  # EIO at the end
+            while part := os.read(terminal, 1 << 16):
+                text += part
+    os.close(terminal)
+    assert process.returncode == 0
+    shown = [int(share) for share in re.findall(rb"(\d+)%", text)]
+    assert len(shown) > 2, text
+    assert shown == sorted(shown)
 
 
 def test_the_python_test_of_a_finding_fails(library: str) -> None:
