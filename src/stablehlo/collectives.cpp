@@ -1,5 +1,6 @@
 // Collectives in the computation of each device of a mesh.
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include <fmt/format.h>
@@ -95,14 +96,57 @@ Values sum(Emitter& e, const Call& call) {
   return {all_reduce(e, call.inputs[0], "stablehlo.add", call.params<ReduceAxesParams>().axes)};
 }
 
-// XLA's extreme collectives lose NaN, so NaN is reduced separately.
-Rule extreme_by(std::string_view operation) {
-  return [operation](Emitter& e, const Call& call) -> Values {
-    if (!e.is_on_each_device() || is_complex(call.dtype())) return {};
+// The arrays of all devices of a group, along a new dimension.
+Value gather(Emitter& e, const Value& x, int64_t dimension, std::span<const std::string> axes) {
+  const Groups groups = groups_of(e, axes);
+  Shape shape(x.type.shape().begin(), x.type.shape().end());
+  shape.insert(shape.begin() + dimension, 1);
+  const Value own = e.reshape(x, shape);
+  shape[static_cast<size_t>(dimension)] = groups.size();
+  return e.op("stablehlo.all_gather", {own}, x.type.with_shape(shape),
+              fmt::format("all_gather_dim = {} : i64, {}, use_global_device_ids", dimension,
+                          groups.attributes()));
+}
+
+// The program of one equation on two arrays.
+ProgramPtr program_of_two(const Primitive& primitive, ShapeDtype type) {
+  ProgramBuilder builder;
+  const std::array operands = {Atom::variable(builder.add_input(type)),
+                               Atom::variable(builder.add_input(type))};
+  const Atom output = Atom::variable(builder.add_equation(primitive, nullptr, operands)[0]);
+  return builder.build(std::span(&output, 1));
+}
+
+// Each device reduces the arrays of all devices, by equations of its own.
+Value reduce_gathered(Emitter& e, const Value& x, std::string_view primitive,
+                      std::span<const std::string> axes) {
+  const Value all = gather(e, x, 0, axes);
+  const ProgramPtr reduce = program_of_two(primitive_named(primitive), x.type);
+  Shape starts(all.type.rank(), 0), sizes(all.type.shape().begin(), all.type.shape().end());
+  const std::vector<int64_t> ones(starts.size(), 1);
+  Value result;
+  for (; starts[0] < all.type.shape()[0]; ++starts[0]) {
+    sizes[0] = starts[0] + 1;
+    Shape row = sizes;
+    row[0] = 1;
+    const Value slice =
+        e.op("stablehlo.slice", {all}, all.type.with_shape(row), slice_text(starts, sizes, ones));
+    const Value next = e.reshape(slice, x.type.shape());
+    result = starts[0] == 0 ? next : e.program(*reduce, Values{result, next})[0];
+  }
+  return result;
+}
+
+// XLA's extreme collectives lose NaN, so NaN is reduced separately. They refuse complex numbers.
+Rule extreme_by(std::string_view operation, std::string_view primitive) {
+  return [operation, primitive](Emitter& e, const Call& call) -> Values {
+    if (!e.is_on_each_device()) return {};
     const auto& axes = call.params<ReduceAxesParams>().axes;
     const Value& x = call.inputs[0];
+    if (is_complex(call.dtype())) return {reduce_gathered(e, x, primitive, axes)};
     const Value found = all_reduce(e, x, operation, axes);
-    if (!is_floating(call.dtype())) return {found};
+    // Floats of four bits have no NaN.
+    if (!is_floating(call.dtype()) || dtype_info(call.dtype()).bits < 8) return {found};
     const Value is_nan = e.convert(e.compare("NE", x, x), DType::kInt32);
     const Value count = all_reduce(e, is_nan, "stablehlo.maximum", axes);
     const Value is_any = e.compare("NE", count, e.number(count.type, 0));
@@ -113,12 +157,7 @@ Rule extreme_by(std::string_view operation) {
 Values all_gather(Emitter& e, const Call& call) {
   if (!e.is_on_each_device()) return {};
   const auto& p = call.params<AllGatherParams>();
-  const ShapeDtype type = call.inputs[0].type;
-  Shape shape(type.shape().begin(), type.shape().end());
-  shape.insert(shape.begin() + p.all_gather_dimension, 1);
-  return {e.op("stablehlo.all_gather", {e.reshape(call.inputs[0], shape)}, call.result(),
-               fmt::format("all_gather_dim = {} : i64, {}, use_global_device_ids",
-                           p.all_gather_dimension, groups_of(e, {&p.axis_name, 1}).attributes()))};
+  return {gather(e, call.inputs[0], p.all_gather_dimension, {&p.axis_name, 1})};
 }
 
 // The exchange keeps the slices in the dimension that is split; a transpose then moves it.
@@ -150,6 +189,19 @@ Values ppermute(Emitter& e, const Call& call) {
                fmt::format("source_target_pairs = {}, {}", pairs_text(pairs), Groups::kChannel))};
 }
 
+// XLA's collectives refuse integers below four bits, or write past the ends of their arrays.
+Rule on_bytes(Rule rule) {
+  return [rule = std::move(rule)](Emitter& e, const Call& call) -> Values {
+    const DType dtype = call.dtype();
+    const bool is_narrow = is_integer(dtype) && dtype_info(dtype).bits < 4;
+    if (!is_narrow || !e.is_on_each_device()) return rule.emit(e, call);
+    const Value x = e.convert(call.inputs[0], dtype_in_bytes(dtype));
+    const ShapeDtype result = call.result().with_dtype(x.type.dtype());
+    const Values values = rule.emit(e, {call.program, call.equation, std::span(&x, 1), {result}});
+    return {e.convert(values[0], dtype)};
+  };
+}
+
 Values axis_index(Emitter& e, const Call& call) {
   if (!e.is_on_each_device()) return {};
   const Groups groups = groups_of(e, {&call.params<AxisIndexParams>().axis_name, 1});
@@ -179,12 +231,12 @@ Value guarded(Emitter& e, const Value& condition, std::span<const std::string> a
 }
 
 void add_collectives(Rules& rules) {
-  rules["psum"] = sum;
-  rules["pmax"] = extreme_by("stablehlo.maximum");
-  rules["pmin"] = extreme_by("stablehlo.minimum");
-  rules["all_gather"] = all_gather;
-  rules["all_to_all"] = all_to_all;
-  rules["ppermute"] = ppermute;
+  rules["psum"] = on_bytes(sum);
+  rules["pmax"] = on_bytes(extreme_by("stablehlo.maximum", "max"));
+  rules["pmin"] = on_bytes(extreme_by("stablehlo.minimum", "min"));
+  rules["all_gather"] = on_bytes(all_gather);
+  rules["all_to_all"] = on_bytes(all_to_all);
+  rules["ppermute"] = on_bytes(ppermute);
   rules["axis_index"] = axis_index;
 }
 

@@ -20,19 +20,12 @@
 namespace farcall::stablehlo {
 namespace {
 
-// Relays receive elements below eight bits as bytes, as all handlers do.
-DType relayed_dtype(DType dtype) {
-  const DTypeInfo& info = dtype_info(dtype);
-  if (info.bits >= 8 || dtype == DType::kToken) return dtype;
-  return info.kind == DTypeKind::kSigned ? DType::kInt8 : DType::kUInt8;
-}
-
 Value to_bytes(Emitter& emitter, Value value) {
   const DType dtype = value.type.dtype();
-  if (dtype_info(dtype).kind == DTypeKind::kFloat && relayed_dtype(dtype) != dtype) {
+  if (dtype_info(dtype).kind == DTypeKind::kFloat && dtype_in_bytes(dtype) != dtype) {
     value = emitter.op("stablehlo.bitcast_convert", {value}, value.type.with_dtype(DType::kUInt4));
   }
-  return emitter.convert(value, relayed_dtype(dtype));
+  return emitter.convert(value, dtype_in_bytes(dtype));
 }
 
 Value from_bytes(Emitter& emitter, const Value& value, ShapeDtype type) {
@@ -56,6 +49,12 @@ Value from_bytes(Emitter& emitter, const Value& value, ShapeDtype type) {
 }
 
 }  // namespace
+
+DType dtype_in_bytes(DType dtype) {
+  const DTypeInfo& info = dtype_info(dtype);
+  if (info.bits >= 8 || dtype == DType::kToken) return dtype;
+  return info.kind == DTypeKind::kSigned ? DType::kInt8 : DType::kUInt8;
+}
 
 bool is_ordered(const Program& program) { return has_effect(program.effects()); }
 
@@ -85,10 +84,11 @@ Values Emitter::call_relay(int64_t id, std::span<const Value> operands,
   all.insert(all.end(), operands.begin(), operands.end());
   std::vector<ShapeDtype> types(results.begin(), results.end());
   if (is_ordered) types.push_back(all[0].type);
-  Values values = op("stablehlo.custom_call", all, types,
-                     fmt::format("call_target_name = \"{}\", api_version = 4 : i32, "
-                                 "has_side_effect = {}, backend_config = {{id = {} : i64}}, {}",
-                                 kRelayTarget, is_ordered, id, layouts_text(all, types)));
+  Values values =
+      op("stablehlo.custom_call", all, types,
+         fmt::format("call_target_name = \"{}\", api_version = 4 : i32, "
+                     "has_side_effect = {}, backend_config = {{id = {} : i64}}, {}",
+                     kRelayTarget, is_ordered, id, layouts_text(all, types)));
   if (is_ordered) {
     set_run(values.back());
     values.pop_back();
@@ -101,7 +101,7 @@ Values Emitter::relay(const Call& call, int64_t id) {
   for (const Value& input : call.inputs) operands.push_back(to_bytes(*this, input));
   std::vector<ShapeDtype> results;
   for (const ShapeDtype& type : call.results) {
-    results.push_back(type.with_dtype(relayed_dtype(type.dtype())));
+    results.push_back(type.with_dtype(dtype_in_bytes(type.dtype())));
   }
   Values values = call_relay(id, operands, results, has_effect(call.equation.effects));
   for (size_t i = 0; i < values.size(); ++i) {
@@ -126,8 +126,8 @@ Values Emitter::callback(const Call& call, const DirectCall& direct) {
          fmt::format("call_target_name = {}, api_version = 4 : i32, "
                      "has_side_effect = {}, backend_config = {{id = {} : i64}}, {}, "
                      "output_operand_aliases = {}",
-                     quoted(direct.target), is_ordered, *direct.id, layouts_text(operands, types),
-                     aliases_text(aliases, types.size())));
+                     quoted(direct.target), is_ordered, *direct.id,
+                     layouts_text(operands, types), aliases_text(aliases, types.size())));
   if (is_ordered) {
     set_run(values.back());
     values.pop_back();

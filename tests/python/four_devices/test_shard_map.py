@@ -175,6 +175,42 @@ def test_collectives_of_every_kind(kind: str) -> None:
     np.testing.assert_array_equal(np.asarray(turned), np.roll(np.asarray(data), 2))
 
 
+COLLECTIVES: dict[str, Any] = {
+    "psum": lambda x: lax.psum(x, "x"),
+    "pmax": lambda x: lax.pmax(x, "x"),
+    "pmin": lambda x: lax.pmin(x, "x"),
+    "gather": lambda x: lax.all_gather(x, "x", tiled=True),
+    "scatter": lambda x: lax.psum_scatter(x, "x", tiled=True),
+    "to all": lambda x: lax.all_to_all(x, "x", 0, 0, tiled=True),
+    "permute": lambda x: lax.ppermute(x, "x", [(i, (i + 1) % 4) for i in range(4)]),
+}
+
+
+@pytest.mark.parametrize("kind", ["int2", "uint2", "int4", "uint4", "float4_e2m1fn"])
+def test_collectives_of_elements_below_a_byte_are_those_of_bytes(kind: str) -> None:
+    data: Any = fnp.asarray(np.arange(64) % 7).astype(kind)
+    wide = data.astype("float32" if kind.startswith("float") else "int32")
+    for name, collective in COLLECTIVES.items():
+        f: Any = fc.jit(mapped(collective, check_vma=False))
+        np.testing.assert_array_equal(
+            np.asarray(f(data).astype("float32")),
+            np.asarray(f(wide).astype(kind).astype("float32")),
+            name,
+        )
+
+
+@pytest.mark.parametrize("reduce", [lax.pmax, lax.pmin])
+def test_extremes_of_complex_numbers_are_those_of_numpy(reduce: Any) -> None:
+    rng = np.random.default_rng(0)
+    data = (rng.integers(-1, 2, (4, 9)) + 1j * rng.integers(-1, 2, (4, 9))).astype("complex64")
+    data[2, :3] = complex(0, np.nan), complex(np.nan, 1), complex(-np.inf, 2)
+    expected = np.maximum if reduce is lax.pmax else np.minimum
+    found = mapped(lambda x: reduce(x, "x"), out_specs=P())(data)
+    np.testing.assert_array_equal(found[0], expected.reduce(data))
+    found = mapped(lambda x: reduce(x, "b"), GRID, P(("a", "b")), P("a"))(data)
+    np.testing.assert_array_equal(found, expected(data[::2], data[1::2]))
+
+
 @pytest.mark.parametrize("size", [0, 1, 4095, 4097, 16384, 70001])
 @pytest.mark.parametrize("kind", ["float32", "bfloat16", "complex128", "int8"])
 def test_a_reduction_of_any_size_is_that_of_a_batch_on_every_device(size: int, kind: str) -> None:
