@@ -64,9 +64,10 @@ std::string list_of_layouts(std::span<const MajorToMinor> layouts,
                             std::span<const ShapeDtype> types) {
   std::vector<std::string> all;
   for (size_t i = 0; i < types.size(); ++i) {
-    std::vector<int64_t> order(types[i].rank());
+    // A token is written as an array of no elements.
+    std::vector<int64_t> order(types[i].is_token() ? 1 : types[i].rank());
+    const bool is_given = !layouts.empty() && layouts[i] && !types[i].is_token();
     for (size_t d = 0; d < order.size(); ++d) {
-      const bool is_given = !layouts.empty() && layouts[i];
       order[d] = is_given ? (*layouts[i])[d] : static_cast<int64_t>(d);
     }
     std::ranges::reverse(order);

@@ -76,6 +76,14 @@ def test_jax_reads_the_text() -> None:
         assert module.operation.verify()
 
 
+def test_jax_reads_the_text_of_calls_with_tokens() -> None:
+    mlir = pytest.importorskip("jax._src.interpreters.mlir")
+    call = ffi.ffi_call("with_token", (ffi.abstract_token, X))
+    text = fc.jit(lambda x: call(*call(lax.create_token(), x))).lower(X).as_text("stablehlo")
+    with mlir.make_ir_context():
+        assert mlir.ir.Module.parse(text).operation.verify()
+
+
 # ---- values --------------------------------------------------------------------------------------
 
 
