@@ -38,7 +38,7 @@ Value from_bytes(Emitter& emitter, const Value& value, ShapeDtype type) {
 
 [[noreturn]] void raise_no_lowering(const Equation& equation) {
   if (!equation.primitive->never_run.empty()) {
-    invalid_argument(std::string(equation.primitive->never_run));
+    throw TypeError(std::string(equation.primitive->never_run));
   }
   throw Error(
       ErrorCode::kUnimplemented,
