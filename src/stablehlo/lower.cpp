@@ -48,6 +48,13 @@ Value from_bytes(Emitter& emitter, const Value& value, ShapeDtype type) {
           equation.primitive->name));
 }
 
+bool is_empty(ShapeDtype type) { return type.is_token() || type.size() == 0; }
+
+// Whether XLA must not remove a call that nothing uses. It uses no empty result: it knows them.
+bool must_run(std::span<const ShapeDtype> results, bool is_ordered) {
+  return is_ordered || std::ranges::any_of(results, is_empty);
+}
+
 }  // namespace
 
 DType dtype_in_bytes(DType dtype) {
@@ -88,7 +95,7 @@ Values Emitter::call_relay(int64_t id, std::span<const Value> operands,
       op("stablehlo.custom_call", all, types,
          fmt::format("call_target_name = \"{}\", api_version = 4 : i32, "
                      "has_side_effect = {}, backend_config = {{id = {} : i64}}, {}",
-                     kRelayTarget, is_ordered, id, layouts_text(all, types)));
+                     kRelayTarget, must_run(results, is_ordered), id, layouts_text(all, types)));
   if (is_ordered) {
     set_run(values.back());
     values.pop_back();
@@ -126,7 +133,7 @@ Values Emitter::callback(const Call& call, const DirectCall& direct) {
          fmt::format("call_target_name = {}, api_version = 4 : i32, "
                      "has_side_effect = {}, backend_config = {{id = {} : i64}}, {}, "
                      "output_operand_aliases = {}",
-                     quoted(direct.target), is_ordered, *direct.id,
+                     quoted(direct.target), must_run(call.results, is_ordered), *direct.id,
                      layouts_text(operands, types), aliases_text(aliases, types.size())));
   if (is_ordered) {
     set_run(values.back());

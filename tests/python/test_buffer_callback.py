@@ -169,14 +169,16 @@ def test_an_effect_in_a_loop_happens_in_every_turn():
 
 
 @each_run
+@pytest.mark.parametrize("has_side_effect", [True, False])
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 0, 2)])
-def test_a_callback_with_empty_results_still_runs(run, shape):
+def test_a_callback_with_empty_results_still_runs(run, shape, has_side_effect):
     seen = []
 
     def callback(ctx, out, x):
         seen.append((out.shape, x.shape, np.asarray(out).shape, out.nbytes, memoryview(out).shape))
 
-    made = run(buffer_callback(callback, struct(*shape), has_side_effect=True))(values(*shape))
+    call = buffer_callback(callback, struct(*shape), has_side_effect=has_side_effect)
+    made = run(call)(values(*shape))
     assert made.shape == shape
     assert seen == [(shape, shape, shape, 0, shape)]
 

@@ -126,6 +126,20 @@ def test_empty_results_do_not_keep_the_function_from_running(run, callback):
 
 @each_run
 @each_kind
+def test_a_callback_of_which_only_the_empty_result_is_used_runs(run, callback):
+    seen = []
+
+    def function(a):
+        seen.append(a.shape)
+        return a, np.zeros(0, F32)
+
+    run(lambda x: callback(function, (struct(4), struct(0)), x)[1])(X)
+    fc.effects_barrier()
+    assert seen == [(4,)]
+
+
+@each_run
+@each_kind
 def test_named_tuples_of_numpy_stand_for_tuples_and_lists(run, callback):
     matrix = np.array([[2, 1], [1, 3]], F32)
     wanted = np.linalg.eigh(matrix)
