@@ -60,30 +60,37 @@ Values while_loop(Emitter& e, const Call& call) {
   const auto body_consts = part(call.inputs, num_cond, num_body);
   Values carry(call.inputs.begin() + static_cast<int64_t>(num_cond + num_body), call.inputs.end());
   const size_t num_carry = carry.size();
-  const RunInRegion run(e, is_ordered(*p.body_jaxpr) || is_ordered(*p.cond_jaxpr));
-  // A condition with effects would have to return the run, which a while cannot do.
-  if (is_ordered(*p.cond_jaxpr)) return {};
+  const size_t num_relays = e.num_relays();
+  const auto goes_on = [&](std::span<const Value> values) {
+    return e.program(*p.cond_jaxpr, joined<Values>(cond_consts, values))[0];
+  };
+  // The condition of a while cannot return the run. A condition with effects is computed before the
+  // loop and at the end of the body, and carried.
+  const bool is_carried = is_ordered(*p.cond_jaxpr);
+  if (is_carried) carry.push_back(goes_on(carry));
+  const RunInRegion run(e, is_carried || is_ordered(*p.body_jaxpr));
   run.append_outer(carry);
   const std::vector<ShapeDtype> types = types_of(carry);
-  const size_t num_relays = e.num_relays();
   const std::string body = e.region(types, [&](const Values& x) {
     run.enter(x);
     Values next = e.program(*p.body_jaxpr, joined<Values>(body_consts, part(x, 0, num_carry)));
+    if (is_carried) next.push_back(goes_on(next));
     run.append(next);
     return next;
   });
   const std::string condition = e.region(types, [&](const Values& x) {
     run.enter(x);
-    Values goes_on = e.program(*p.cond_jaxpr, joined<Values>(cond_consts, part(x, 0, num_carry)));
-    if (e.num_relays() == num_relays) return goes_on;
+    const Value test = is_carried ? x[num_carry] : goes_on(part(x, 0, num_carry));
+    if (e.num_relays() == num_relays) return Values{test};
     std::vector<std::string> axes = p.body_jaxpr->axis_names;
     axes.insert(axes.end(), p.cond_jaxpr->axis_names.begin(), p.cond_jaxpr->axis_names.end());
-    return Values{guarded(e, goes_on[0], axes)};
+    return Values{guarded(e, test, axes)};
   });
   const std::string regions[] = {condition, body};
   run.restore();
   Values results = e.op("stablehlo.while", carry, types, {}, regions);
   run.leave(results);
+  results.resize(num_carry);
   return results;
 }
 

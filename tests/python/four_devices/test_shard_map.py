@@ -375,6 +375,30 @@ def test_callbacks_run_on_each_device() -> None:
 # ---- failures ------------------------------------------------------------------------------------
 
 
+def test_a_condition_with_effects_runs_on_each_device() -> None:
+    calls: list[tuple[int, int]] = []
+
+    def note(place: Any, step: Any) -> None:
+        calls.append((int(place), int(step)))
+        if place == 3 and step == 7:
+            raise ValueError("seven")
+
+    def body(x: Any) -> Any:
+        def goes_on(i: Any) -> Any:
+            fc.debug.callback(note, lax.axis_index("x"), i)
+            return lax.pmax(i, "x") < x.shape[0]
+
+        return x + lax.while_loop(goes_on, lambda i: i + 1, lax.axis_index("x"))
+
+    f: Any = fc.jit(mapped(body))
+    np.testing.assert_array_equal(f(X[:, 0]), X[:, 0] + np.repeat([0, 1, 2, 3], 2))
+    assert sorted(calls) == [(i, i) for i in range(4)]
+    calls.clear()
+    with pytest.raises(ValueError, match="seven"):
+        f(np.arange(40, dtype="float32"))
+    np.testing.assert_array_equal(f(X[:, 0]), X[:, 0] + np.repeat([0, 1, 2, 3], 2))
+
+
 @pytest.mark.parametrize("failing", range(4))
 def test_an_error_on_one_device_hangs_none(failing: int) -> None:
     def check(i: Any, x: Any) -> Any:
