@@ -222,12 +222,15 @@ Values conj(Emitter& e, const Call& call) {
                x.type)};
 }
 
+// Complex numbers become what their real parts become, also bools.
 Values convert(Emitter& e, const Call& call) {
-  const Value& x = call.inputs[0];
+  Value x = call.inputs[0];
   const DType from = x.type.dtype(), to = call.dtype();
   if (from == to) return {x};
+  if (is_key(from)) return {};
+  if (is_complex(from) && !is_complex(to)) x = e.op("stablehlo.real", {x}, part_of(x.type));
+  if (x.type.dtype() == to) return {x};
   if (to == DType::kBool) return {e.compare("NE", x, e.number(x.type, 0))};
-  if (is_key(from) || (is_complex(from) && !is_complex(to))) return {};
   return {e.op("stablehlo.convert", {x}, call.result())};
 }
 
