@@ -40,7 +40,7 @@ std::string compile_options(std::span<const int> devices, bool is_cpu) {
                       field(kDeviceAssignment, assignment);
   if (devices.size() > 1) build += field(kUseSpmdPartitioning, 1) + field(kUseShardyPartitioner, 1);
   std::string options = field(kBuildOptions, build);
-  // Otherwise reductions ignore NaN.
+  // Otherwise maxima of two numbers, and small reductions, ignore NaN.
   constexpr std::string_view kFastMinMax = "xla_cpu_enable_fast_min_max";
   if (is_cpu) {
     options += field(kFlags, field(kFlagName, kFastMinMax) + field(kFlagValue, field(kBool, 0)));

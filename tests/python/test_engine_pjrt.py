@@ -519,6 +519,20 @@ def test_the_engine_of_the_environment() -> None:
 
 
 @needs_plugin
+def test_the_flag_that_keeps_nan_in_large_reductions() -> None:
+    done = run_python(
+        """
+x = np.arange(5000, dtype="float32")
+x[2] = np.nan
+print(fc.numpy.max(x), fc.numpy.min(x))
+""",
+        FARCALL_ENGINE="pjrt",
+        XLA_FLAGS="--xla_cpu_experimental_ynn_fusion_type=-LIBRARY_FUSION_TYPE_REDUCE",
+    )
+    assert done.stdout == "nan nan\n", done.stderr
+
+
+@needs_plugin
 @pytest.mark.parametrize("dtype", ["int2", "uint2"])
 def test_products_of_integers_of_two_bits(dtype: str) -> None:
     x = fnp.asarray(np.arange(12).reshape(3, 4)).astype(dtype)
