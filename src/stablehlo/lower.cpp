@@ -121,8 +121,10 @@ Values Emitter::callback(const Call& call, const DirectCall& direct) {
   const bool is_ordered = has_effect(call.equation.effects);
   Values operands(call.inputs.begin(), call.inputs.end());
   std::vector<ShapeDtype> types = call.results;
-  std::vector<std::pair<int64_t, int64_t>> aliases =
-      params_as<CallbackParams>(call.equation.params.get()).input_output_aliases;
+  const auto& p = params_as<CallbackParams>(call.equation.params.get());
+  std::vector<std::pair<int64_t, int64_t>> aliases = p.input_output_aliases;
+  const std::string config = direct.id ? fmt::format("id = {} : i64", *direct.id)
+                                       : fmt::format("function = {}", quoted(p.callback->name));
   if (is_ordered) {
     aliases.emplace_back(operands.size(), types.size());
     operands.push_back(run());
@@ -131,9 +133,9 @@ Values Emitter::callback(const Call& call, const DirectCall& direct) {
   Values values =
       op("stablehlo.custom_call", operands, types,
          fmt::format("call_target_name = {}, api_version = 4 : i32, "
-                     "has_side_effect = {}, backend_config = {{id = {} : i64}}, {}, "
+                     "has_side_effect = {}, backend_config = {{{}}}, {}, "
                      "output_operand_aliases = {}",
-                     quoted(direct.target), must_run(call.results, is_ordered), *direct.id,
+                     quoted(direct.target), must_run(call.results, is_ordered), config,
                      layouts_text(operands, types), aliases_text(aliases, types.size())));
   if (is_ordered) {
     set_run(values.back());
@@ -183,6 +185,12 @@ Values Emitter::equation(const Program& program, const Equation& equation,
     });
   }
   if (equation.primitive->kind == PrimitiveKind::kForeignCall) return custom_call(*this, call);
+  if (equation.primitive->is_callback()) {
+    const DirectCall named{fmt::format("farcall.{}", equation.primitive->name)};
+    return on_all_devices(inputs, call.results, [&](const Values& operands) {
+      return callback({program, equation, operands, call.results}, named);
+    });
+  }
   raise_no_lowering(equation);
 }
 

@@ -84,6 +84,25 @@ def test_jax_reads_the_text_of_calls_with_tokens() -> None:
         assert mlir.ir.Module.parse(text).operation.verify()
 
 
+def test_the_text_names_callbacks_and_keeps_their_order() -> None:
+    mlir = pytest.importorskip("jax._src.interpreters.mlir")
+
+    def halve(x: Any) -> Any:
+        return x / 2
+
+    def f(x: fc.Array) -> fc.Array:
+        fc.debug.callback(halve, x)
+        return fc.pure_callback(halve, X, x) + io_callback(halve, X, x, ordered=True)
+
+    text = fc.jit(f).lower(X).as_text("stablehlo")
+    order = [text.index(f'"farcall.{name}_callback"') for name in ("debug", "pure", "io")]
+    assert order == sorted(order)
+    assert text.count('backend_config = {function = "halve"}') == 3
+    assert "(%arg0: tensor<3xf32>, %run: tensor<ui64>) -> (tensor<3xf32>)" in text
+    with mlir.make_ir_context():
+        assert mlir.ir.Module.parse(text).operation.verify()
+
+
 # ---- values --------------------------------------------------------------------------------------
 
 
@@ -191,6 +210,7 @@ PROGRAMS: dict[str, Any] = {
         for pad in (0, 2, -1)
         for b in (1, 2)
     ],
+    "truth of complex numbers": lambda x: lax.convert_element_type(x * 1j + (x > 1), "bool"),
     "absolute values of complex ranges": lambda x: (
         lax.abs(lax.broadcasted_iota("complex64", (2, 3), 1)) + x
     ),

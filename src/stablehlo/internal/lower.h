@@ -21,8 +21,9 @@ namespace farcall::stablehlo {
 inline constexpr const char* kRelayTarget = "farcall.relay";
 
 // How a plugin calls the function of an equation by itself: a target of its own registry. A
-// callback is such a target with the attribute `id`. If it has effects, the number of the run is
-// its last operand, which it returns as its last result without a copy.
+// callback is such a target with the attribute `id`; in text that no engine runs, it has the name
+// of the function instead. If it has effects, the number of the run is its last operand, which it
+// returns as its last result without a copy.
 struct DirectCall {
   std::string target;
   std::optional<int64_t> id = {};  // of a callback
