@@ -1,7 +1,7 @@
-// Adds the user's source line to errors of equations.
+// Adds the user's source line to errors of equations and calls.
 #pragma once
 
-#include <string_view>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -11,18 +11,21 @@
 
 namespace farcall {
 
+// Raises the error that is being handled, with the line unless it is null or the error has one: an
+// equation inside a loop adds its line first.
+[[noreturn]] inline void raise_at(const Error& error, const SourceLocationPtr& where) {
+  if (!where || error.message().find("\n  at ") != std::string::npos) throw;
+  error.raise_with(fmt::format("{}\n  at {}", error.message(), to_text(*where)));
+  throw;  // not reached; raise_with does not return
+}
+
 // Runs `body`. Adds the equation's source line to an Error that has none yet.
 template <class F>
 auto with_location(const Equation& equation, F&& body) {
   try {
     return body();
   } catch (const Error& error) {
-    if (!equation.where) throw;
-    const std::string_view text = error.message();
-    // An equation inside a loop has already added its line.
-    if (text.find("\n  at ") != std::string_view::npos) throw;
-    error.raise_with(fmt::format("{}\n  at {}", error.message(), to_text(*equation.where)));
-    throw;  // not reached; raise_with does not return
+    raise_at(error, equation.where);
   }
 }
 

@@ -15,7 +15,7 @@
 #include <farcall/ops/promotion.h>
 #include <farcall/primitives/primitives.h>
 #include <farcall/program/engine.h>
-#include <farcall/program/text.h>
+#include <farcall/program/located.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/placement.h>
@@ -335,12 +335,6 @@ const FfiCallOptions& FfiCall::options() const { return shared_->options; }
 
 namespace {
 
-[[noreturn]] void raise_with_line(const FfiError& error, const SourceLocationPtr& line) {
-  if (!line || error.message().find("\n  at ") != std::string::npos) throw;
-  error.raise_with(fmt::format("{}\n  at {}", error.message(), to_text(*line)));
-  throw;  // not reached; raise_with does not return
-}
-
 // The line that the front end gives; without a front end, the line of the C++ call. Null for calls
 // in farcall's own code.
 SourceLocationPtr line_of(const CallSite& where) {
@@ -376,7 +370,7 @@ std::vector<Array> FfiCall::operator()(ListOf<Array> operands, const Attributes&
         return run(*compiled, operands);
       }
     } catch (const FfiError& error) {
-      raise_with_line(error, line_of(where));
+      raise_at(error, line_of(where));
     }
   }
   const SourceLocationPtr line = is_evaluating() ? nullptr : line_of(where);
@@ -395,7 +389,7 @@ const Executable* FfiCall::executable(ListOf<Array> operands, const Attributes& 
   try {
     return node->cache.insert(shared_->compile(node->params, operands));
   } catch (const FfiError& error) {
-    raise_with_line(error, current_location());
+    raise_at(error, current_location());
   }
 }
 

@@ -10,6 +10,7 @@
 #include <farcall/core/config.h>
 #include <farcall/core/error.h>
 #include <farcall/core/lru_cache.h>
+#include <farcall/program/located.h>
 #include <farcall/program/walk.h>
 #include <farcall/trace/custom.h>
 #include <farcall/trace/debug_checks.h>
@@ -195,8 +196,18 @@ class Evaluator final : public Interpreter {
       }
       return results;
     }
-    const auto executable = cache_.find_or_compile(primitive, params, inputs, *place.device);
+    const auto executable = compiled_for(*place.device, primitive, params, inputs);
     return run(*executable, inputs, {}, place.is_committed);
+  }
+
+  std::shared_ptr<const Executable> compiled_for(const Device& device, const Primitive& primitive,
+                                                 const ParamsPtr& params,
+                                                 std::span<const Array> inputs) {
+    try {
+      return cache_.find_or_compile(primitive, params, inputs, device);
+    } catch (const FfiError& error) {
+      raise_at(error, current_location());
+    }
   }
 
   static std::vector<Array> evaluate_by_rule(const Primitive& primitive, const ParamsPtr& params,
