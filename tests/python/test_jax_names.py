@@ -298,7 +298,9 @@ def test_derivatives_that_are_right_pass_and_others_do_not() -> None:
 
     fc.test_util.check_jvp(fnp.sin, jvp_of(fnp.sin), (x,))
     fc.test_util.check_vjp(fnp.sin, lambda *xs: fc.vjp(fnp.sin, *xs), (x,))
-    with pytest.raises(AssertionError, match=r"^check_jvp\(sin\): derivative: fwd mode: the derivative of"):
+    with pytest.raises(
+        AssertionError, match=r"^check_jvp\(sin\): derivative: fwd mode: the derivative of"
+    ):
         fc.test_util.check_jvp(fnp.sin, jvp_of(wrong), (x,))
     with pytest.raises(
         AssertionError, match=r"^ours check_vjp\(sin\): derivative: rev mode: the derivative of"
