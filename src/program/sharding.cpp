@@ -78,10 +78,8 @@ Mesh::Mesh(std::vector<MeshAxis> axes, std::vector<const Device*> devices) {
   std::vector<const Device*> sorted = devices;
   std::ranges::sort(sorted);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
-    invalid_argument(
-        fmt::format("mesh {} has {} at two places; each place needs a device of its "
-                    "own",
-                    describe(axes), (*twice)->to_string()));
+    invalid_argument(fmt::format("mesh {} has {} at two places; each place needs its own device",
+                                 describe(axes), (*twice)->to_string()));
   }
   grid_ = std::make_shared<const Grid>(Grid{std::move(axes), std::move(devices)});
 }

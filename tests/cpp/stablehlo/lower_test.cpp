@@ -6,6 +6,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/passes/passes.h>
+#include <farcall/program/cpu_devices.h>
 #include <farcall/program/text.h>
 
 #include <farcall/stablehlo/stablehlo.h>
@@ -198,10 +199,10 @@ TEST(Lower, UnsignedPositionsAreBoundedBeforeTheyAreSigned) {
       HasSubstr("\"stablehlo.minimum\"(%arg1, "));
 }
 
-// A layout over a 2 x 2 mesh. All devices are the host: the text contains only positions.
+// A layout over a 2 x 2 mesh.
 MeshLayout layout_over_grid(const Program& program) {
-  const std::vector<const Device*> devices(4, &host_device());
-  MeshLayout layout{Mesh({{"x", 2}, {"y", 2}}, devices), {}, {}};
+  set_num_cpu_devices(4);
+  MeshLayout layout{Mesh{{"x", 2}, {"y", 2}}, {}, {}};
   layout.inputs.assign(program.inputs.size(), {{"x"}});
   layout.outputs.assign(program.outputs.size(), {{}, {"y", "x"}});
   return layout;
