@@ -455,7 +455,7 @@ def test_a_plugin_by_its_name(name: str) -> None:
         FARCALL_PJRT_PLUGIN=name,
         PJRT_NAMES_AND_LIBRARY_PATHS=f"other:/no.so,mine:{find_plugin()}",
     )
-    assert done.stdout == "[CpuDevice(id=0)]\n", done.stderr
+    assert done.stdout == "[CpuDevice(id=0, engine='pjrt')]\n", done.stderr
 
 
 @needs_plugin
@@ -484,7 +484,7 @@ def test_options_that_are_given_come_before_those_of_farcall() -> None:
         FARCALL_PJRT_OPTIONS="cpu_device_count=2",
         FARCALL_NUM_CPU_DEVICES="3",
     )
-    assert done.stdout == "[CpuDevice(id=0), CpuDevice(id=1)]\n", done.stderr
+    assert done.stdout.count("engine='pjrt'") == 2, done.stderr
 
 
 @needs_plugin

@@ -9,6 +9,8 @@
 #include <farcall/program/engine.h>
 #include <farcall/program/transfers.h>
 
+#include "trace/calls/device_names.h"
+
 namespace farcall {
 
 const Storage* PlacedNode::known_values() const {
