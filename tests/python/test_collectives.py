@@ -193,7 +193,7 @@ def test_errors():
     with pytest.raises(ValueError, match="all_gather: axis 5 does not lie in"):
         run(lambda x: fc.lax.all_gather(x, "i", axis=5))
     for groups in ([[0, 1], [2]], [[0, 1]], [[0, 1], [1, 2]], [[0, 1], [2, 4]]):
-        with pytest.raises(ValueError, match="psum: axis_index_groups must be groups of one size"):
+        with pytest.raises(ValueError, match="psum: axis_index_groups must be groups, with each"):
             run(lambda x, groups=groups: fc.lax.psum(x, "i", axis_index_groups=groups))
     with pytest.raises(ValueError, match="must have the size of the groups, 2"):
         run(lambda x: fc.lax.psum_scatter(x, "i", axis_index_groups=[[0, 1], [2, 3]]))

@@ -35,8 +35,10 @@ INNER_TEXT = re.compile(
     r"vector::|nanobind::|nullptr|unordered_map|fmt::|internal error",
     re.IGNORECASE,
 )
-# An object that lacks what a protocol asks for.
-ATTRIBUTE_ERRORS = re.compile("no attribute '(tree_|flush)|it has no rule; define one")
+# An object that lacks what a protocol asks for, or, while it is traced, memory.
+ATTRIBUTE_ERRORS = re.compile(
+    "no attribute '(tree_|flush)|it has no rule; define one|has no memory that is being computed"
+)
 # What farcall.testing has found.
 CHECKS = re.compile("check_(batching|derivatives)")
 # What is no argument's fault: docs/errors.md.
