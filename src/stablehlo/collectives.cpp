@@ -97,7 +97,7 @@ Values sum(Emitter& e, const Call& call) {
 }
 
 // The arrays of all devices of a group, along a new dimension.
-Value gather(Emitter& e, const Value& x, int64_t dimension, std::span<const std::string> axes) {
+Value gather_all(Emitter& e, const Value& x, int64_t dimension, std::span<const std::string> axes) {
   const Groups groups = groups_of(e, axes);
   Shape shape(x.type.shape().begin(), x.type.shape().end());
   shape.insert(shape.begin() + dimension, 1);
@@ -120,7 +120,7 @@ ProgramPtr program_of_two(const Primitive& primitive, ShapeDtype type) {
 // Each device reduces the arrays of all devices, by equations of its own.
 Value reduce_gathered(Emitter& e, const Value& x, std::string_view primitive,
                       std::span<const std::string> axes) {
-  const Value all = gather(e, x, 0, axes);
+  const Value all = gather_all(e, x, 0, axes);
   const ProgramPtr reduce = program_of_two(primitive_named(primitive), x.type);
   Shape starts(all.type.rank(), 0), sizes(all.type.shape().begin(), all.type.shape().end());
   const std::vector<int64_t> ones(starts.size(), 1);
@@ -157,7 +157,7 @@ Rule extreme_by(std::string_view operation, std::string_view primitive) {
 Values all_gather(Emitter& e, const Call& call) {
   if (!e.is_on_each_device()) return {};
   const auto& p = call.params<AllGatherParams>();
-  return {gather(e, call.inputs[0], p.all_gather_dimension, {&p.axis_name, 1})};
+  return {gather_all(e, call.inputs[0], p.all_gather_dimension, {&p.axis_name, 1})};
 }
 
 // The exchange keeps the slices in the dimension that is split; a transpose then moves it.
