@@ -32,7 +32,9 @@ class FARCALL_API PlacedNode final : public ArrayNode {
  private:
   mutable Storage memory_;
   bool is_committed_;
-  mutable std::once_flag copied_;
+  mutable std::mutex mutex_;
+  // A copy, made when the values are first read.
+  mutable bool is_copied_ = false;
   mutable Storage on_host_;
 };
 

@@ -20,10 +20,12 @@ const Storage* PlacedNode::known_values() const {
     guard_transfer(type(), memory_, host_device());
     return &spread->on_host();
   }
-  std::call_once(copied_, [&] {
+  const std::lock_guard lock(mutex_);
+  if (!is_copied_) {
     guard_transfer(type(), memory_, host_device());
     on_host_ = to_host(memory_);
-  });
+    is_copied_ = true;
+  }
   return &on_host_;
 }
 
