@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
-#include <numeric>
 #include <span>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+
+#include <farcall/core/edit_distance.h>
 
 #include "tools/failure.h"
 #include "tools/json.h"
@@ -54,21 +53,6 @@ bool wants_json(int argc, char** argv) {
                      [](const char* word) { return std::string_view(word) == "--json"; });
 }
 
-// The number of letters to replace, insert or remove.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
 // ": did you mean --json?" for an unknown option that is nearly one of the subcommand's.
 std::string meant_option(const CLI::App& subcommand, int argc, char** argv) {
   constexpr size_t kMostWrong = 2;
@@ -80,7 +64,7 @@ std::string meant_option(const CLI::App& subcommand, int argc, char** argv) {
     if (!name.starts_with("--") || subcommand.get_option_no_throw(std::string(name))) continue;
     for (const CLI::Option* option : subcommand.get_options()) {
       for (const std::string& known : option->get_lnames()) {
-        if (const size_t wrong = distance(name.substr(2), known); wrong < least) {
+        if (const size_t wrong = edit_distance(name.substr(2), known); wrong < least) {
           least = wrong;
           nearest = known;
         }

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <map>
 #include <mutex>
-#include <numeric>
 #include <set>
 #include <shared_mutex>
 #include <tuple>
@@ -13,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <farcall/core/edit_distance.h>
 #include <farcall/core/error.h>
 
 #include "ffi/target_builder.h"
@@ -91,20 +91,6 @@ void register_on(std::string_view name, std::string_view platform, Make make) {
   std::vector<std::shared_ptr<Target>> targets;
   for (const auto& canonical : parse_platform(platform)) targets.push_back(make(canonical));
   insert_targets(std::move(targets));
-}
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replace, diagonal + 1, row[j] + 1});
-    }
-  }
-  return row.back();
 }
 
 // The three most similar names, best first.
