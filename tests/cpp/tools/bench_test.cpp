@@ -70,7 +70,7 @@ TEST(Bench, ComparesHandlersWithTheFirst) {
 
 TEST(Bench, ComparesOnlyVersionsOfAHandlerOfWholeLibraries) {
   const std::string library = checked_library("sound_own");
-  const auto copy = std::filesystem::temp_directory_path() / "farcall_bench_version.so";
+  const std::filesystem::path copy = testing::TempDir() + "bench_version.so";
   std::filesystem::copy_file(library, copy, std::filesystem::copy_options::overwrite_existing);
   const auto bench = [](Words words) {
     words.insert(words.begin(), "bench");
@@ -82,8 +82,8 @@ TEST(Bench, ComparesOnlyVersionsOfAHandlerOfWholeLibraries) {
   // in_place and sums_in_place have equal operands and compute different things.
   const ChildResult one = bench({library});
   EXPECT_EQ(one.exit_code, 0) << one.output;
-  for (const auto& handler : parsed(one)["handlers"])
-    EXPECT_FALSE(handler.contains("compared_with"));
+  const auto alone = parsed(one)["handlers"];
+  for (const auto& handler : alone) EXPECT_FALSE(handler.contains("compared_with"));
   const ChildResult two = bench({library, copy.string()});
   EXPECT_EQ(two.exit_code, 0) << two.output;
   const auto handlers = parsed(two)["handlers"];

@@ -102,6 +102,22 @@ def test_products_have_the_digits_of_float32(device: fc.Device) -> None:
     np.testing.assert_allclose(np.asarray(convolve(*there)), expected, atol=1e-4)
 
 
+@pytest.mark.parametrize("precision", ["default", "high", "highest", "bfloat16", "float32"])
+def test_products_of_a_precision_are_those_of_jax(precision: str, device: fc.Device) -> None:
+    import jax
+
+    random = np.random.default_rng(0)
+    a, b = (random.normal(size=(256, 256)).astype("float32") for _ in range(2))
+    expected = jax.jit(lambda a, b: jax.numpy.matmul(a, b, precision=precision))(a, b)
+    named = fc.jit(lambda a, b: fnp.matmul(a, b, precision=precision), device=device)(a, b)
+    with fc.default_matmul_precision(precision):
+        default = fc.jit(lambda a, b: fnp.matmul(a, b), device=device)(a, b)
+    exact = a.astype("float64") @ b.astype("float64")
+    error = np.abs(np.asarray(expected) - exact).max()
+    for got in (named, default):
+        assert np.abs(np.asarray(got) - exact).max() == pytest.approx(error, rel=0.5)
+
+
 @pytest.mark.parametrize("dtype", ["int32", "complex64", "float32"])
 @pytest.mark.parametrize("size", [0, 2])
 def test_convolutions(dtype: str, size: int, device: fc.Device) -> None:
