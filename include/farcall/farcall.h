@@ -1,5 +1,10 @@
-// Everything that a C++ program needs: arrays, array functions, jit, foreign calls.
+// Everything that a C++ program needs: arrays, array functions, jit, foreign calls. In C, it is
+// farcall/c.h.
 #pragma once
+
+#ifndef __cplusplus
+#include <farcall/c.h>
+#else
 
 #if defined(_MSVC_LANG) ? _MSVC_LANG < 202002L : __cplusplus < 202002L
 #error "farcall/farcall.h needs C++20 or newer: compile with -std=c++20"
@@ -100,3 +105,5 @@
 #include <farcall/trace/record.h>
 #include <farcall/trace/tree.h>
 #include <farcall/trace/vmap.h>
+
+#endif

@@ -1,5 +1,6 @@
-/* farcall/c.h from C99: its functions and all of their errors. */
-#include <farcall/c.h>
+/* farcall/c.h from C99, which is what farcall/farcall.h is there: its functions and all of their
+ * errors. */
+#include <farcall/farcall.h>
 
 #include <math.h>
 #include <pthread.h>
