@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <farcall/core/edit_distance.h>
 
