@@ -18,7 +18,8 @@
 namespace farcall::python {
 namespace {
 
-// Accepts a capsule with any name: jaxlib and ctypes users name theirs differently.
+// Accepts a capsule with any name, because jaxlib and ctypes users name theirs differently, except
+// the names of other libraries' capsules of arrays.
 void* capsule_pointer(nb::handle capsule, const std::string& what) {
   if (!PyCapsule_CheckExact(capsule.ptr())) {
     throw TypeError(
@@ -26,7 +27,14 @@ void* capsule_pointer(nb::handle capsule, const std::string& what) {
                     "function with farcall.ffi.pycapsule",
                     what, repr_of(capsule), Py_TYPE(capsule.ptr())->tp_name));
   }
-  void* pointer = PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr()));
+  const char* name = PyCapsule_GetName(capsule.ptr());
+  if (name && std::string_view(name).find("dltensor") != std::string_view::npos) {
+    throw TypeError(fmt::format(
+        "{}: a PyCapsule named \"{}\" holds an array. Make one of a ctypes function with "
+        "farcall.ffi.pycapsule",
+        what, name));
+  }
+  void* pointer = PyCapsule_GetPointer(capsule.ptr(), name);
   if (!pointer) nb::raise_python_error();
   return pointer;
 }

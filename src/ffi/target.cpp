@@ -6,6 +6,7 @@
 #include <farcall/core/error.h>
 #include <farcall/ffi/signature.h>
 
+#include "ffi/code_address.h"
 #include "ffi/internal/metadata.h"
 #include "ffi/target_builder.h"
 #include "ffi/trampolines.h"
@@ -15,6 +16,16 @@ namespace {
 
 std::array<FARCALL_FFI_Handler*, kNumStages> by_stage(const HandlerBundle& bundle) {
   return {bundle.instantiate, bundle.prepare, bundle.initialize, bundle.execute, bundle.record};
+}
+
+// Calling data would end the process.
+void check_is_code(std::string_view name, std::string_view platform, std::string_view what,
+                   const void* function) {
+  if (runtime::may_be_code(function)) return;
+  invalid_argument(
+      fmt::format("registry: \"{}\" on platform \"{}\": its {} is at {}, where there is no code. "
+                  "Pass the address of a function, of a library that stays loaded.",
+                  name, platform, what, fmt::ptr(function)));
 }
 
 }  // namespace
@@ -58,6 +69,8 @@ std::shared_ptr<Target> TargetBuilder::typed(std::string_view name, std::string_
   const auto handlers = by_stage(bundle);
   for (int stage = 0; stage < kNumStages; ++stage) {
     if (handlers[stage] == nullptr) continue;
+    check_is_code(name, platform, fmt::format("{} handler", stage_name(static_cast<Stage>(stage))),
+                  reinterpret_cast<const void*>(handlers[stage]));
     const auto metadata = runtime::query_metadata(handlers[stage]);
     target->stages_[stage] = {handlers[stage], metadata.version};
     // Stages may state different traits; those of execute count.
@@ -88,6 +101,7 @@ std::shared_ptr<Target> TargetBuilder::untyped(std::string_view name, std::strin
     invalid_argument(
         fmt::format("registry: \"{}\" on platform \"{}\" has no function.", name, platform));
   }
+  check_is_code(name, platform, "function", function);
   std::shared_ptr<Target> target(new Target);
   target->name_ = name;
   target->platform_ = platform;

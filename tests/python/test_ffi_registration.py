@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import datetime
+import mmap
 import os
 import subprocess
 import sys
+from platform import machine
 
 import farcall as fc
+import numpy as np
 import pytest
 from farcall import ffi
 
 V = fc.ShapeDtypeStruct((3,), "float32")
+CODE: list[mmap.mmap] = []  # of targets, which live as long as the process
 
 
 @pytest.fixture
@@ -94,6 +99,37 @@ def test_more_that_cannot_be_registered(capsule, handler_library):
     with pytest.raises(TypeError, match="unexpected keyword argument 'trait'"):
         ffi.register_ffi_target("t", capsule, trait=1)
     ffi.register_ffi_target("with_traits", capsule, traits=1)
+
+
+def test_a_capsule_of_data_is_refused_and_does_not_end_the_process(capsule):
+    with pytest.raises(TypeError, match=r'"t"\): fn: a PyCapsule named "dltensor" holds an array'):
+        ffi.register_ffi_target("t", np.zeros(2).__dlpack__())
+    variable = ctypes.c_char.in_dll(ctypes.pythonapi, "PyBool_Type")
+    data = ffi.pycapsule(ctypes.addressof(variable))
+    for wrong in (datetime.datetime_CAPI, data, ffi.pycapsule(1)):
+        for fn in (wrong, {"prepare": wrong, "execute": capsule}):
+            with pytest.raises(
+                ValueError,
+                match=r'on platform "cpu": its (execute|prepare) handler is '
+                r"at 0x[0-9a-f]+, where there is no code",
+            ):
+                ffi.register_ffi_target("t", fn)
+        with pytest.raises(ValueError, match="its function is at 0x"):
+            ffi.register_ffi_target("t", wrong, api_version=0)
+        with pytest.raises(ValueError, match="its execute handler is at 0x"):
+            ffi.register_ffi_target("t", wrong, isolate=True)
+    assert "t" not in ffi.registered_targets()
+
+
+@pytest.mark.skipif(machine() != "x86_64", reason="the code is for x86-64")
+def test_code_that_is_in_no_library_is_registered():
+    # As compilers make it at run time: xor eax, eax; ret. It returns success.
+    page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    page.write(b"\x31\xc0\xc3")
+    CODE.append(page)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    ffi.register_ffi_target("made_at_run_time", ffi.pycapsule(address))
+    assert ffi.ffi_call("made_at_run_time", V)().shape == (3,)
 
 
 def test_types_are_registered_by_capsules(handler_library):

@@ -1,5 +1,7 @@
 #include <farcall/ffi/registry.h>
 
+#include <fmt/format.h>
+
 #include "testing.h"
 
 namespace farcall {
@@ -119,6 +121,26 @@ TEST(Registry, RefusesWhatCannotBeCalled) {
   EXPECT_EQ(
       error_of(ErrorCode::kInvalidArgument, [] { register_ffi_callable("x", HandlerFunction()); }),
       "registry: \"x\" on platform \"cpu\": the callable is empty.");
+}
+
+TEST(Registry, RefusesDataInPlaceOfAFunction) {
+#ifdef __linux__
+  static int data = 0;
+  const auto heap = std::make_unique<int>();
+  for (void* address : {static_cast<void*>(&data), static_cast<void*>(heap.get())}) {
+    const std::string text = fmt::format(
+        "is at {}, where there is no code. Pass the address of a function, of a library that stays "
+        "loaded.",
+        fmt::ptr(address));
+    auto* wrong = reinterpret_cast<FARCALL_FFI_Handler*>(address);
+    EXPECT_EQ(error_of(ErrorCode::kInvalidArgument,
+                       [&] { register_ffi_target("registry.data", wrong, "cuda"); }),
+              "registry: \"registry.data\" on platform \"cuda\": its execute handler " + text);
+    EXPECT_EQ(error_of(ErrorCode::kInvalidArgument,
+                       [&] { register_legacy_target("registry.data", address); }),
+              "registry: \"registry.data\" on platform \"cpu\": its function " + text);
+  }
+#endif
 }
 
 TEST(Registry, NotFoundHelps) {
