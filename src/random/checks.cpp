@@ -10,7 +10,7 @@
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/promotion.h>
 
-#include "random/primitives.h"
+#include "ops/internal/key_words.h"
 
 namespace farcall::random {
 namespace {
@@ -34,7 +34,7 @@ GivenKeys given_keys(std::string_view function, const Array& keys) {
   if (is_key(keys.dtype())) return {keys, false};
   const bool are_words =
       keys.dtype() == DType::kUInt32 && keys.rank() > 0 && keys.shape().back() == 2;
-  if (are_words) return {random_wrap(keys), true};
+  if (are_words) return {wrap_key_words(keys), true};
   throw TypeError(fmt::format(
       "{}: key must be a key made by random.key(seed), or its words, an array of uint32 "
       "whose last dimension has size 2; got {}",

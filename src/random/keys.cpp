@@ -6,6 +6,7 @@
 #include <farcall/ops/promotion.h>
 #include <farcall/trace/interpreter.h>
 
+#include "ops/internal/key_words.h"
 #include "random/checks.h"
 #include "random/primitives.h"
 
@@ -45,7 +46,7 @@ Array at_once_if_known(const Array& seed, F make) {
 }
 
 Array as_given(const GivenKeys& given, const Array& keys) {
-  return given.are_raw ? random_unwrap(keys) : keys;
+  return given.are_raw ? unwrap_key_words(keys) : keys;
 }
 
 }  // namespace
@@ -57,7 +58,7 @@ DType key_dtype(std::string_view impl) {
 }
 
 Array key(const Array& seed) {
-  return at_once_if_known(seed, [&] { return random_wrap(words_of_seed("key", seed)); });
+  return at_once_if_known(seed, [&] { return wrap_key_words(words_of_seed("key", seed)); });
 }
 Array PRNGKey(const Array& seed) {
   return at_once_if_known(seed, [&] { return words_of_seed("PRNGKey", seed); });
@@ -86,12 +87,12 @@ Array clone(const Array& key) {
 
 Array key_data(const Array& keys) {
   const GivenKeys given = given_keys("key_data", keys);
-  return given.are_raw ? keys : random_unwrap(given.keys);
+  return given.are_raw ? keys : unwrap_key_words(given.keys);
 }
 
 Array wrap_key_data(const Array& words, std::string_view impl) {
   with_error_prefix("wrap_key_data", [&] { return key_dtype(impl); });
-  return with_error_prefix("wrap_key_data", [&] { return random_wrap(words); });
+  return with_error_prefix("wrap_key_data", [&] { return wrap_key_words(words); });
 }
 
 std::string key_impl(const Array& keys) {

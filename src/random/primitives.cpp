@@ -22,8 +22,6 @@
 namespace farcall {
 namespace {
 
-constexpr int64_t kWords = 2;  // of a key
-
 ShapeDtype check_keys(std::span<const ShapeDtype> inputs) {
   check_operand_count(inputs, 1);
   if (!is_key(inputs[0].dtype())) {
@@ -68,24 +66,6 @@ std::vector<ShapeDtype> fold_in_rule(std::span<const ShapeDtype> inputs, const P
   return {{inputs[0].dtype(), elementwise_shape(inputs)}};
 }
 
-std::vector<ShapeDtype> wrap_rule(std::span<const ShapeDtype> inputs, const Params* params) {
-  check_operand_count(inputs, 1);
-  const std::string& impl = params_as<RandomWrapParams>(params).impl;
-  if (impl != "fry") invalid_argument(fmt::format("impl must be \"fry\", got \"{}\"", impl));
-  const ShapeDtype words = inputs[0];
-  if (words.dtype() != DType::kUInt32 || words.rank() == 0 || words.shape().back() != kWords) {
-    throw TypeError(fmt::format(
-        "the words of keys are an array of uint32 whose last dimension has size {}; got {}", kWords,
-        words.to_string()));
-  }
-  return {{DType::kThreefryKey, words.shape().first(words.rank() - 1)}};
-}
-
-std::vector<ShapeDtype> unwrap_rule(std::span<const ShapeDtype> inputs, const Params*) {
-  const ShapeDtype keys = check_keys(inputs);
-  return {{DType::kUInt32, joined<Shape>(keys.shape(), {&kWords, 1})}};
-}
-
 std::vector<ShapeDtype> threefry_rule(std::span<const ShapeDtype> inputs, const Params*) {
   check_operand_count(inputs, 4);
   for (const ShapeDtype& input : inputs) {
@@ -102,14 +82,9 @@ int64_t hash_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype> outp
   constexpr int64_t kOperations = 75;
   return outputs[0].size() * kOperations;
 }
-BatchResults wrap_batch(const BatchCall& call) {
-  const Array in_front = move_axis(call.inputs[0], call.axes[0], 0, call.axis.size);
-  return {bind_primitive(call.primitive, call.params, {&in_front, 1}), {0}};
-}
 
 // The dimensions of the keys come first in the result.
 const TransformRules kKeyRules = {.batch = same_axis_batch};
-const TransformRules kWrapRules = {.batch = wrap_batch};
 const TransformRules kElementwiseRules = {.batch = batch_elementwise};
 
 const Primitive kBits = {.name = "random_bits",
@@ -129,15 +104,6 @@ const Primitive kFoldIn = {.name = "random_fold_in",
                            .flops = hash_flops,
                            .rules = &kElementwiseRules};
 FARCALL_REGISTER_PRIMITIVE(kFoldIn);
-const Primitive kWrap = {.name = "random_wrap",
-                         .type_rule = wrap_rule,
-                         .parse = parse_params<RandomWrapParams>,
-                         .flops = no_flops,
-                         .rules = &kWrapRules};
-FARCALL_REGISTER_PRIMITIVE(kWrap);
-const Primitive kUnwrap = {
-    .name = "random_unwrap", .type_rule = unwrap_rule, .flops = no_flops, .rules = &kKeyRules};
-FARCALL_REGISTER_PRIMITIVE(kUnwrap);
 const Primitive kThreefry = {.name = "threefry2x32",
                              .type_rule = threefry_rule,
                              .flops = hash_flops,
@@ -151,11 +117,6 @@ std::vector<int64_t> to_vector(std::span<const int64_t> shape) {
 }  // namespace
 
 namespace random {
-
-Array random_wrap(const Array& words) {
-  return bind_one(kWrap, make_params(RandomWrapParams{}), {&words, 1});
-}
-Array random_unwrap(const Array& keys) { return bind_one(kUnwrap, nullptr, {&keys, 1}); }
 
 Array random_bits(const Array& keys, int64_t bit_width, std::span<const int64_t> shape) {
   return bind_one(kBits, make_params(RandomBitsParams{bit_width, to_vector(shape)}), {&keys, 1});

@@ -8,10 +8,6 @@
 
 namespace farcall::random {
 
-// Converts uint32[..., 2] to keys, and back.
-Array random_wrap(const Array& words);
-Array random_unwrap(const Array& keys);
-
 // The result has the shape of the keys followed by `shape`.
 Array random_bits(const Array& keys, int64_t bit_width, std::span<const int64_t> shape);
 Array random_split(const Array& keys, std::span<const int64_t> shape);

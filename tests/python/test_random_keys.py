@@ -222,12 +222,74 @@ def test_a_key_is_written_as_its_seed() -> None:
     assert int(fc.parse_program(text)()[0]) == int(random.bits(key))
 
 
-def test_foreign_functions_take_no_keys(handlers: Any) -> None:
+def seen_by_callbacks(x: Any, io_callback: Any, buffer_callback: Any, wrap: Any) -> Any:
+    """What callbacks get for an array of keys, and what they return."""
+    keys = x.random.split(x.random.key(3), 2)
+    out = x.ShapeDtypeStruct((), np.float32)
+    seen: list[Any] = []
+
+    def see(*arrays: Any) -> Any:
+        seen.extend((np.asarray(a).dtype, np.asarray(a).tolist()) for a in arrays)
+        return np.float32(1)
+
+    def see_buffers(_context: Any, out: Any, a: Any) -> None:
+        np.asarray(out)[...] = see(a)
+
+    def copy_buffer(_context: Any, out: Any, a: Any) -> None:
+        np.asarray(out)[...] = np.asarray(a)
+
+    wrap(lambda k: x.debug.callback(lambda a, b: (see(a, b), None)[1], k, b=k[1]))(keys)
+    wrap(lambda k: x.pure_callback(see, out, k))(keys)
+    wrap(lambda k: io_callback(see, out, k, ordered=True))(keys)
+    wrap(x.vmap(lambda k: x.pure_callback(see, out, k, vmap_method="sequential")))(keys)
+    wrap(buffer_callback(see_buffers, out))(keys)
+    one = x.ShapeDtypeStruct((), keys.dtype)
+    for method in ("sequential", "expand_dims"):
+        results = wrap(x.vmap(buffer_callback(copy_buffer, one, vmap_method=method)))(keys)
+        seen.append((results.shape, x.random.key_data(results).tolist()))
+    return seen
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, fc.jit], ids=["eager", "jit"])
+def test_callbacks_get_and_return_the_words_of_keys_as_in_jax(wrap: Any) -> None:
+    from jax.experimental import io_callback
+    from jax.experimental.buffer_callback import buffer_callback
+
+    ours = fc.experimental.buffer_callback.buffer_callback
+    got = seen_by_callbacks(fc, fc.experimental.io_callback, ours, wrap)
+    assert got == seen_by_callbacks(jax, io_callback, buffer_callback, jax.jit)
+
+
+def test_a_key_is_printed_as_its_words(capfd: Any) -> None:
+    fc.jit(lambda k: fc.debug.print("{}", k))(random.key(7))
+    assert capfd.readouterr().out == "[0 7]\n"
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, fc.jit], ids=["eager", "jit"])
+def test_handlers_get_and_return_the_words_of_keys(handlers: Any, wrap: Any) -> None:
+    keys = random.split(random.key(1), 3)
+    to_words = fc.ffi.ffi_call("copy_all", fc.ShapeDtypeStruct((3, 2), "uint32"))
+    np.testing.assert_array_equal(wrap(to_words)(keys), words(keys))
+    to_keys = fc.ffi.ffi_call(
+        "copy_all",
+        fc.ShapeDtypeStruct((3,), keys.dtype),
+        input_layouts=[(1, 0)],
+        output_layouts=(1, 0),
+        input_output_aliases={0: 0},
+    )
+    result = wrap(to_keys)(keys)
+    assert (result.shape, result.dtype) == (keys.shape, keys.dtype)
+    np.testing.assert_array_equal(words(result), words(keys))
+    one = fc.ffi.ffi_call("copy_all", fc.ShapeDtypeStruct((), keys.dtype), vmap_method="sequential")
+    np.testing.assert_array_equal(words(wrap(fc.vmap(one))(keys)), words(keys))
+
+
+def test_where_keys_are_refused() -> None:
     key = random.key(0)
-    call = fc.ffi.ffi_call("scale", fc.ShapeDtypeStruct((), "float32"))
-    with pytest.raises(TypeError, match=r'ffi_call\("scale"\): argument 0 .*random.key_data'):
-        call(key)
-    with pytest.raises(TypeError, match=r"result 0 .*random\.wrap_key_data"):
-        fc.pure_callback(lambda x: x, fc.ShapeDtypeStruct((), key.dtype), 1.0)
-    with pytest.raises(TypeError, match=r"argument 0 .*random\.key_data"):
-        fc.pure_callback(lambda x: x, fc.ShapeDtypeStruct((), "float32"), key)
+    for callback in (fc.pure_callback, fc.experimental.io_callback):
+        with pytest.raises(TypeError, match=r"result 0 .*u32\[2\].*random\.wrap_key_data"):
+            callback(lambda x: x, fc.ShapeDtypeStruct((), key.dtype), 1.0)
+    scale = fc.ffi.ffi_call("scale", fc.ShapeDtypeStruct((2,), "uint32"))
+    text = str(fc.make_program(scale)(random.key_data(key)))
+    with pytest.raises(ValueError, match=r'ffi_call\("scale"\): argument 0 .*random.key_data'):
+        fc.parse_program(text.replace("a:u32[2]", "a:key<fry>[]"))

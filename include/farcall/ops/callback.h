@@ -2,7 +2,8 @@
 //
 // A callback may itself use farcall, at any depth. It may throw: the exception reaches the caller
 // of the program unchanged. Programs keep the functions that they call alive. Programs that run on
-// several threads may call one function concurrently.
+// several threads may call one function concurrently. A function gets random keys as their words,
+// uint32[..., 2].
 #pragma once
 
 #include <cstdint>

@@ -36,13 +36,15 @@ class FARCALL_API FfiCall {
 
   // Returns as many results as result_types. Raises INVALID_ARGUMENT if operands or attributes do
   // not fit the options, NOT_FOUND if the target is not registered, and FfiError if the target
-  // fails; its errors name the source line `where`.
+  // fails; its errors name the source line `where`. The target takes and returns the words of
+  // random keys, uint32[..., 2].
   std::vector<Array> operator()(ListOf<Array> operands, const Attributes& attributes = {},
                                 CallSite where = CallSite::current()) const;
 
   // The program of this one call, compiled for concrete operands of these types; lives as long as
-  // this object. Null if too many different attributes were used to cache a program for each;
-  // operator() still works then. Raises what a call raises before the target runs.
+  // this object. Null for random keys, and if too many different attributes were used to cache a
+  // program for each; operator() still works then. Raises what a call raises before the target
+  // runs.
   const Executable* executable(ListOf<Array> operands, const Attributes& attributes = {}) const;
 
  private:
@@ -50,6 +52,8 @@ class FARCALL_API FfiCall {
   friend FARCALL_API struct ProcessCaches cache_info();
   struct Shared;
   class Known;
+  std::vector<Array> on_key_words(ListOf<Array> operands, const Attributes& attributes,
+                                  CallSite where) const;
   std::shared_ptr<Shared> shared_;
 };
 

@@ -10,6 +10,8 @@
 
 #include <farcall/core/error.h>
 
+#include "ops/internal/key_words.h"
+
 namespace farcall {
 namespace {
 
@@ -26,17 +28,20 @@ void check_vmap_method(std::string_view what, std::string_view method) {
 
 void check_no_keys(std::string_view what, std::span<const ShapeDtype> inputs,
                    std::span<const ShapeDtype> outputs) {
-  const auto check = [&](std::string_view which, std::span<const ShapeDtype> types) {
-    for (size_t i = 0; i < types.size(); ++i) {
-      if (!is_key(types[i].dtype())) continue;
-      throw TypeError(
-          fmt::format("{}: {} {} is {}; foreign functions do not take or return random keys. Pass "
-                      "random.key_data(key), and convert a result with random.wrap_key_data",
-                      what, which, i, types[i].to_string()));
-    }
-  };
-  check("argument", inputs);
-  check("result", outputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!is_key(inputs[i].dtype())) continue;
+    throw TypeError(
+        fmt::format("{}: argument {} is {}; foreign functions take the words of random keys. Pass "
+                    "random.key_data(key)",
+                    what, i, inputs[i].to_string()));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!is_key(outputs[i].dtype())) continue;
+    throw TypeError(
+        fmt::format("{}: result {} is {}, but the function returns the words of random keys. "
+                    "Declare it as {}, and convert it with random.wrap_key_data",
+                    what, i, outputs[i].to_string(), key_words_type(outputs[i]).to_string()));
+  }
 }
 
 void check_aliases(std::string_view what, std::span<const std::pair<int64_t, int64_t>> aliases,

@@ -20,7 +20,7 @@ inline std::string call_text(std::string_view target) {
 // "ffi_call("f")".
 void check_vmap_method(std::string_view what, std::string_view method);
 
-// Raises TypeError for arrays of random keys, which other libraries do not support.
+// Raises TypeError for arrays of random keys, whose words functions of other libraries get.
 void check_no_keys(std::string_view what, std::span<const ShapeDtype> inputs,
                    std::span<const ShapeDtype> outputs);
 

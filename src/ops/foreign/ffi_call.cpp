@@ -23,6 +23,7 @@
 #include "ops/foreign/checks.h"
 #include "ops/foreign/definitions.h"
 #include "ops/foreign/rules.h"
+#include "ops/internal/key_words.h"
 #include "ops/internal/register.h"
 
 namespace farcall {
@@ -160,7 +161,8 @@ void check_options(const std::string& target, std::span<const ShapeDtype> result
               "keyword arguments of the call instead");
   }
   if (options.output_layouts) {
-    check_layouts(target, "output_layouts", "result", *options.output_layouts, results);
+    check_layouts(target, "output_layouts", "result", *options.output_layouts,
+                  key_words_types(results));
   }
 }
 
@@ -373,6 +375,9 @@ std::vector<Array> FfiCall::operator()(ListOf<Array> operands, const Attributes&
       raise_at(error, line_of(where));
     }
   }
+  if (std::ranges::any_of(operands, is_key, &Array::dtype) || has_keys(shared_->result_types)) {
+    return on_key_words(operands, attributes, where);
+  }
   const SourceLocationPtr line = is_evaluating() ? nullptr : line_of(where);
   const LocationScope location(line);
   Shared::Node* node = shared_->find_or_add(attributes, operands.size());
@@ -381,11 +386,29 @@ std::vector<Array> FfiCall::operator()(ListOf<Array> operands, const Attributes&
       kFfiCall, node ? node->params : shared_->make_params(attributes, operands.size()), operands);
 }
 
+// Foreign functions take and return the words of random keys.
+std::vector<Array> FfiCall::on_key_words(ListOf<Array> operands, const Attributes& attributes,
+                                         CallSite where) const {
+  std::vector<Array> words(operands.begin(), operands.end());
+  for (Array& operand : words) {
+    if (is_key(operand.dtype())) operand = unwrap_key_words(operand);
+  }
+  const FfiCall call(shared_->target_name, key_words_types(shared_->result_types),
+                     shared_->options);
+  std::vector<Array> results = call(words, attributes, where);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (is_key(shared_->result_types[i].dtype())) results[i] = wrap_key_words(results[i]);
+  }
+  return results;
+}
+
 const Executable* FfiCall::executable(ListOf<Array> operands, const Attributes& attributes) const {
   Shared::Node* node = shared_->find_or_add(attributes, operands.size());
   if (!node) return nullptr;
   if (const Executable* known = node->cache.find(operands)) return known;
   if (node->cache.size() >= SignatureCache::kMaxSize) return nullptr;
+  if (std::ranges::any_of(operands, is_key, &Array::dtype) || has_keys(shared_->result_types))
+    return nullptr;
   try {
     return node->cache.insert(shared_->compile(node->params, operands));
   } catch (const FfiError& error) {

@@ -16,6 +16,7 @@
 
 #include "ops/foreign/checks.h"
 #include "ops/foreign/vmap_methods.h"
+#include "ops/internal/key_words.h"
 #include "ops/internal/register.h"
 
 namespace farcall {
@@ -280,7 +281,15 @@ std::vector<Array> bind_callback(CallbackKind kind, const CallbackPtr& callback,
   p.vmap_method = options.vmap_method;
   const std::string what = called_as(primitive.name, p);
   check_callback_options(what, result_types, options);
-  // Foreign functions treat a weakly typed scalar as a scalar of its dtype.
+  if (kind == CallbackKind::kBuffer && has_keys(result_types)) {
+    std::vector<Array> results =
+        bind_callback(kind, callback, operands, key_words_types(result_types), options);
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (is_key(result_types[i].dtype())) results[i] = wrap_key_words(results[i]);
+    }
+    return results;
+  }
+  // Foreign functions treat a weakly typed scalar as a scalar of its dtype, and a key as its words.
   std::vector<Array> strong(operands.begin(), operands.end());
   for (size_t i = 0; i < strong.size(); ++i) {
     if (strong[i].type().is_token()) {
@@ -289,7 +298,7 @@ std::vector<Array> bind_callback(CallbackKind kind, const CallbackPtr& callback,
                       "declared as ordered",
                       what, i));
     }
-    strong[i] = strengthen(strong[i]);
+    strong[i] = is_key(strong[i].dtype()) ? unwrap_key_words(strong[i]) : strengthen(strong[i]);
   }
   check_no_keys(what, types_of(strong), p.result_types);
   check_aliases(what, p.input_output_aliases, types_of(strong), p.result_types);
