@@ -57,6 +57,9 @@ struct Row {
 };
 template <>
 struct ArgDecoding<Matrix> {
+  static bool Isa(XLA_FFI_ArgType type, void* arg) {
+    return ArgDecoding<AnyBuffer>::Isa(type, arg) && ArgDecoding<BufferR2<F32>>::Isa(type, arg);
+  }
   static std::optional<Matrix> Decode(XLA_FFI_ArgType type, void* arg,
                                       DiagnosticEngine& diagnostic) {
     auto buffer = ArgDecoding<BufferR2<F32>>::Decode(type, arg, diagnostic);
@@ -68,6 +71,7 @@ template <>
 struct RetDecoding<Row> {
   static std::optional<Result<Row>> Decode(XLA_FFI_RetType type, void* ret,
                                            DiagnosticEngine& diagnostic) {
+    if (!RetDecoding<BufferR1<F32>>::Isa(type, ret)) return diagnostic.Emit("no row");
     auto buffer = RetDecoding<AnyBuffer>::Decode(type, ret, diagnostic);
     if (!buffer.has_value()) return std::nullopt;
     return Result<Row>(Row{static_cast<float*>((*buffer)->untyped_data())});
@@ -488,6 +492,15 @@ extern "C" __attribute__((visibility("default"))) XLA_FFI_Error* names_auto(
     XLA_FFI_CallFrame* frame) {
   return kAuto(frame);
 }
+
+// Types of std among the parameters.
+static constexpr char kTag[] = "tag";
+static ffi::Error Tagged(ffi::AnyBuffer, ffi::Result<ffi::BufferR0<ffi::S64>> size,
+                         ffi::Attr<std::string_view, kTag> tag) {
+  *size->typed_data() = static_cast<int64_t>(tag->size());
+  return ffi::Error::Success();
+}
+XLA_FFI_DEFINE_HANDLER_SYMBOL(names_tagged, Tagged);
 
 // As a constant in a namespace, with a function that the compiler can inline.
 namespace kernels {

@@ -42,6 +42,7 @@ TARGETS = [
     "future",
     "at_once",
     "auto",
+    "tagged",
     "copy",
     "by_hand",
     "bound_to",
@@ -220,6 +221,7 @@ def test_context_futures_and_stages(everywhere, libraries: dict[str, ctypes.CDLL
 def test_other_ways_to_bind(everywhere, libraries: dict[str, ctypes.CDLL]) -> None:
     x = np.arange(3, dtype=F32)
     np.testing.assert_array_equal(everywhere("auto", ((3,), F32), x, offset=F32(0.5)), x + F32(0.5))
+    assert everywhere("tagged", ONE, x, tag="four") == 4
     assert everywhere("bound_to", ONE, a=1, b=2.0) == 2
     for header in libraries:
         counts = [
@@ -253,6 +255,10 @@ MISTAKES = [
      'names_struct_of_all: attribute "scale": wanted f32 scalar, got string'),
     ("optional", ((2, 2), F32), (X, X.astype(F64)), {},
      "names_optional: argument 1: wanted f32, got f64[2,2]"),
+    ("optional", ((2, 2), F32), (X, X, X), {},
+     "names_optional: wanted at least 1 and at most 2 arguments, got 3"),
+    ("optional", [((2, 2), F32), ONE, ONE], (X,), {},
+     "names_optional: wanted at least 1 and at most 2 results, got 3"),
     ("norms_f32", ((), F64), (np.ones(2, F64),), {},
      "names_norms_f32: 2 problems: argument 0: wanted f32[?,?], got f64[2]; "
      "result 0: wanted f32[?], got f64[]"),
@@ -285,6 +291,10 @@ def test_an_authors_decoding_may_begin_with_that_of_a_buffer(everywhere) -> None
         assert _failure(host, "ours_column_sums", ((3,), F32), x[0]) == (
             "INVALID_ARGUMENT",
             "names_column_sums: argument 0: wanted f32[?,?], got f32[3]",
+        )
+        assert _failure(host, "ours_column_sums", ((3,), F64), x) == (
+            "INVALID_ARGUMENT",
+            "names_column_sums: result 0: no row",
         )
 
 

@@ -85,26 +85,29 @@ class Call<stage, std::index_sequence<Is...>, Fn, Ts...> {
             ok && (1 & ... &
                    static_cast<int>(::farcall::ffi::detail::at<Is>(operands).decode(decoder))) != 0;
         if (!FARCALL_FFI_LIKELY(ok)) return explain(frame, problems);
-        return encode<stage>(frame, name_, fn_(::farcall::ffi::detail::at<Is>(operands).take()...));
+        return internal::encode<stage>(frame, name_,
+                                       fn_(::farcall::ffi::detail::at<Is>(operands).take()...));
       }
     }
     return nullptr;
   }
 
-  // Whether calls may pass more buffers than the binding lists: with optional or remaining
-  // operands, or if it lists none.
+  // Whether calls may pass any number of further buffers: to remaining operands, or if the binding
+  // lists none.
   template <ParamKind kind, ParamKind rest>
   static constexpr bool is_open() {
-    return count_kind<Ts...>(kind) == 0 || has_optional<Ts...>(kind) ||
-           count_kind<Ts...>(rest) != 0;
+    return count_kind<Ts...>(kind) == 0 || count_kind<Ts...>(rest) != 0;
   }
   template <ParamKind kind, ParamKind rest, typename Buffers, typename Kind>
   FARCALL_FFI_INLINE static bool count_fits(const Buffers& buffers, const Kind* kinds,
                                             void* const* values) {
     if constexpr (count_kind<Ts...>(kind) == 0 && count_kind<Ts...>(rest) == 0) return true;
+    constexpr auto total = static_cast<int64_t>(count_kind<Ts...>(kind));
     constexpr auto required = static_cast<int64_t>(
         (size_t{0} + ... + (TagTraits<Ts>::kKind == kind && !TagTraits<Ts>::kIsOptional ? 1 : 0)));
-    const bool fits = is_open<kind, rest>() ? buffers.size >= required : buffers.size == required;
+    const bool fits = is_open<kind, rest>() ? buffers.size >= required
+                      : required == total   ? buffers.size == total
+                                            : buffers.size >= required && buffers.size <= total;
     return fits && (buffers.size == 0 || (kinds != nullptr && values != nullptr));
   }
 
@@ -336,7 +339,8 @@ constexpr auto auto_binding() {
 
 template <typename Fn>
 constexpr auto bind(const char* name, Fn fn) {
-  return bind(name, std::move(fn), auto_binding<ExecutionStage::kExecute, Fn>());
+  // Qualified: with types of std among the parameters, std::bind is a candidate too.
+  return internal::bind(name, std::move(fn), auto_binding<ExecutionStage::kExecute, Fn>());
 }
 
 }  // namespace internal

@@ -113,6 +113,10 @@ FARCALL_FFI_COLD inline void complain(Problems& problems, const char* noun, size
 // Decodes a buffer by itself.
 template <typename Kind, typename Buffer, typename Value>
 struct BufferDecoding {
+  static bool Isa(Kind kind, void* operand) {
+    return ::farcall::ffi::detail::fits<Buffer>(static_cast<int32_t>(kind),
+                                                static_cast<const FARCALL_FFI_Buffer*>(operand));
+  }
   static std::optional<Value> Decode(Kind kind, void* operand, DiagnosticEngine& diagnostic) {
     const auto number = static_cast<int32_t>(kind);
     const auto* buffer = static_cast<const FARCALL_FFI_Buffer*>(operand);

@@ -147,14 +147,16 @@ class Handler<Def, TypeList<Ps...>> {
       ok = ok && decoder.positions != nullptr;
     }
     // No short-circuit: every failing item is reported.
-    ok = ok && (1 & ... & static_cast<int>(decode_one<Is, Ps>(decoder, at<Is>(values)))) != 0;
+    ok = ok &&
+         (1 & ... & static_cast<int>(decode_one<Is, Ps>(decoder, detail::at<Is>(values)))) != 0;
     if (!FARCALL_FFI_LIKELY(ok)) return explain(frame, kDesc, problems);
     if constexpr (std::is_void_v<Return>) {
-      Shape::kSpec.function(take<Is, Ps>(*frame, at<Is>(values))...);
+      Shape::kSpec.function(take<Is, Ps>(*frame, detail::at<Is>(values))...);
       return nullptr;
     } else {
-      return return_value<Return>(frame, kDesc.name, Shape::kStage,
-                                  Shape::kSpec.function(take<Is, Ps>(*frame, at<Is>(values))...));
+      return return_value<Return>(
+          frame, kDesc.name, Shape::kStage,
+          Shape::kSpec.function(take<Is, Ps>(*frame, detail::at<Is>(values))...));
     }
   }
 

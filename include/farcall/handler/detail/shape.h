@@ -24,7 +24,7 @@ struct DefaultOf {
 template <typename Def, size_t option, typename T, typename Default>
 struct DefaultOf<Def, option, T, AttrWithDefault<Default>> {
   static constexpr auto kSpec = Def::spec();
-  static constexpr AttrWithDefault<Default> kOption = at<option>(kSpec.options);
+  static constexpr AttrWithDefault<Default> kOption = detail::at<option>(kSpec.options);
   template <size_t... Is>
   static AttributeNamed<kOption.name[Is]...> named(std::index_sequence<Is...>);
   using Name = decltype(named(std::make_index_sequence<std::string_view(kOption.name).size()>{}));
@@ -97,7 +97,7 @@ struct Shape<Def, TypeList<Ps...>> {
   template <size_t... Is, typename... Options>
   static constexpr void each_option(const PackOf<std::index_sequence<Is...>, Options...>& options,
                                     ExecutionStage& stage, uint32_t& traits) {
-    (take_option(at<Is>(options), stage, traits), ...);
+    (take_option(detail::at<Is>(options), stage, traits), ...);
     (void)options;
   }
 
