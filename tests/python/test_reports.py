@@ -183,6 +183,36 @@ def test_a_layout_is_copied_once_where_the_order_in_memory_differs(function, cop
     assert [what for what, _ in copies_of(function, M)] == copies
 
 
+@pytest.mark.parametrize("donate", [(), (0,)])
+def test_a_handler_writes_over_an_operand_in_its_layout_that_dies(donate):
+    """Its result is copied because of the layout, not because of the alias."""
+
+    def f(x):
+        y = copy(x, output_layouts=[(1, 0)])
+        return in_place(y, **COLUMNS)
+
+    x = fnp.arange(6.0).reshape(2, 3)
+    report = report_of(f, x, donate_argnums=donate)
+    (copied,) = report[1].copies
+    assert copied.what == "result 0"
+    assert copied.why.startswith("the program returns it row-major")
+    assert report[1].aliases[0].is_honoured
+    result = fc.jit(f, donate_argnums=donate)(x)
+    np.testing.assert_array_equal(result, np.arange(6.0).reshape(2, 3, order="F") + 1)
+
+
+def test_an_operand_in_its_layout_that_is_read_again_is_copied():
+    def f(x):
+        y = copy(x, output_layouts=[(1, 0)])
+        return in_place(y, **COLUMNS), copy(y, **COLUMNS)
+
+    x = fnp.arange(6.0).reshape(2, 3)
+    assert STILL_NEEDED in copies_of(f, x)
+    changed, same = fc.jit(f)(x)
+    np.testing.assert_array_equal(same, np.arange(6.0).reshape(2, 3, order="F"))
+    np.testing.assert_array_equal(changed, np.asarray(same) + 1)
+
+
 def test_who_reads_a_result_row_major_is_told():
     copies = copies_of(lambda x: copy(x, output_layouts=[(1, 0)]) * 2, M)
     assert copies == [("result 0", "mul reads it row-major, the handler writes another layout")]
@@ -246,6 +276,61 @@ def test_rows_of_a_scan_are_never_written_over():
     np.testing.assert_array_equal(xs, np.zeros((3, 4)))
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_rows_that_die_with_a_scan_are_written_over(reverse):
+    def f(xs):
+        def step(c, x):
+            return c + 1, (in_place(in_place(x)), c)
+
+        return flax.scan(step, 0.0, xs * 2, reverse=reverse)
+
+    def twice(xs):
+        def step(c, x):
+            return c, (in_place(x[0]), x[1])
+
+        ys = xs * 2
+        return flax.scan(step, 0.0, (ys, ys))[1]
+
+    def again(xs):
+        ys = xs * 2
+        return flax.scan(lambda c, x: (c, in_place(x)), 0.0, ys)[1], ys
+
+    def to_carry(xs):
+        def step(_, x):
+            return in_place(x), x[0]
+
+        return flax.scan(step, fnp.zeros(4), xs * 2)
+
+    xs = fnp.arange(12.0).reshape(3, 4)
+    wanted = np.arange(12.0).reshape(3, 4) * 2
+    assert copies_of(f, xs) == []
+    np.testing.assert_array_equal(fc.jit(f)(xs)[1][0], wanted + 2)
+    for function in (twice, again):
+        assert copies_of(function, xs) == [STILL_NEEDED]
+        changed, same = fc.jit(function)(xs)
+        np.testing.assert_array_equal(changed, wanted + 1)
+        np.testing.assert_array_equal(same, wanted)
+    last, firsts = fc.jit(to_carry)(xs)
+    np.testing.assert_array_equal(last, wanted[-1] + 1)
+    np.testing.assert_array_equal(firsts, wanted[:, 0])
+    np.testing.assert_array_equal(xs, np.arange(12).reshape(3, 4))
+
+
+def test_rows_of_a_donated_argument_are_written_over():
+    def f(xs):
+        return flax.scan(lambda c, x: (c, in_place(x)), 0.0, xs)[1]
+
+    xs = fnp.zeros((3, 4)) + 0
+    assert copies_of(f, xs, donate_argnums=0) == []
+    address = xs.unsafe_buffer_pointer()
+    result = fc.jit(f, donate_argnums=0)(xs)
+    assert result.unsafe_buffer_pointer() == address
+    np.testing.assert_array_equal(result, np.ones((3, 4)))
+    ours = np.zeros((3, 4), np.float32)
+    np.testing.assert_array_equal(fc.jit(f, donate_argnums=0)(ours), np.ones((3, 4)))
+    np.testing.assert_array_equal(ours, np.zeros((3, 4)))
+
+
 # ---- vmap ----
 
 
@@ -264,6 +349,16 @@ def test_an_aliased_operand_that_is_not_batched_is_not_written(method, copies):
     total, _ = fc.jit(f)(x, ys)
     np.testing.assert_array_equal(total, np.tile(np.arange(4) + 1, (3, 1)))
     np.testing.assert_array_equal(x, np.arange(4))
+
+
+@pytest.mark.parametrize("method", ["sequential", "sequential_unrolled"])
+def test_a_batch_that_dies_is_written_over_element_by_element(method):
+    def f(xs):
+        return fc.vmap(lambda x: in_place(x, vmap_method=method))(xs * 2)
+
+    xs = fnp.arange(12.0).reshape(3, 4)
+    assert copies_of(f, xs) == []
+    np.testing.assert_array_equal(fc.jit(f)(xs), np.arange(12.0).reshape(3, 4) * 2 + 1)
 
 
 def test_a_batch_is_aliased_as_a_whole():

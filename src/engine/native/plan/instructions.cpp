@@ -250,17 +250,11 @@ void Instructions::add_region(const Equation& equation, PlannedRegion region) {
   for (const Atom atom : equation.inputs) {
     operands.push_back(row_major_allocation(atom, equation.primitive->name));
   }
-  for (auto& child : region.children) {
-    const std::vector<bool>& overwrites = child->overwrites;
-    // Operand 0 of a branch is its index. A loop copies what it overwrites.
-    for (size_t i = 0; region.kind == Instruction::Kind::kCond && i < overwrites.size(); ++i) {
-      const Allocation allocation = operands[1 + i];
-      if (overwrites[i] && allocation.kind == Allocation::Kind::kInput) {
-        allocator_.mark_overwritten(allocation.index);
-      }
-    }
-    add_child(std::move(child));
+  for (const size_t operand : region.overwrites) {
+    const Allocation allocation = operands[operand];
+    if (allocation.kind == Allocation::Kind::kInput) allocator_.mark_overwritten(allocation.index);
   }
+  for (auto& child : region.children) add_child(std::move(child));
   plan_.statistics.alias_copies += region.alias_copies;
   for (const uint32_t output : equation.outputs) operands.push_back(allocator_.define(output));
   Temporaries temporaries(allocator_);

@@ -79,6 +79,7 @@ class Instructions {
   // Foreign calls (instructions_of_calls.cpp).
   void add_foreign_call(size_t index);
   ForeignCallSpec spec_of(size_t index) const;
+  Allocation before_copy(size_t index, size_t result, Temporaries& temporaries);
   Allocation argument_allocation(const Equation& equation, const FfiCallParams& call, size_t input,
                                  std::span<const Allocation> results, Temporaries& temporaries,
                                  ForeignCallReport& report);

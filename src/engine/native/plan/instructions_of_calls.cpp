@@ -60,7 +60,7 @@ void Instructions::add_foreign_call(size_t index) {
   };
   for (size_t i = 0; i < equation.outputs.size(); ++i) {
     const Allocation allocation = allocator_.define(equation.outputs[i]);
-    results.push_back(is_copied(i) ? temporaries.add(call.result_types[i].nbytes()) : allocation);
+    results.push_back(is_copied(i) ? before_copy(index, i, temporaries) : allocation);
   }
   for (size_t i = 0; i < equation.inputs.size(); ++i) {
     arguments.push_back(argument_allocation(equation, call, i, results, temporaries, report));
@@ -84,6 +84,21 @@ void Instructions::add_foreign_call(size_t index) {
   }
   temporaries.release();
   plan_.reports.push_back({std::move(report), plan_.calls.back().get()});
+}
+
+// Where the handler writes a result that is copied afterwards: over its operand if that is not
+// needed any more.
+Allocation Instructions::before_copy(size_t index, size_t result, Temporaries& temporaries) {
+  const FfiCallParams& call = *calls_.at(index);
+  for (size_t i = 0; i < call.input_output_aliases.size(); ++i) {
+    const auto& [input, output] = call.input_output_aliases[i];
+    if (output != static_cast<int64_t>(result) || !sharing_.refusals[index][i].empty()) continue;
+    const Allocation allocation =
+        allocator_.of(program_.equations[index].inputs[static_cast<size_t>(input)]);
+    if (allocation.kind == Allocation::Kind::kInput) allocator_.mark_overwritten(allocation.index);
+    return allocation;
+  }
+  return temporaries.add(call.result_types[result].nbytes());
 }
 
 // If a result is aliased to the operand, the operand is passed in that result's memory.

@@ -25,12 +25,16 @@ PlanOptions step_options(const Program& step, size_t first_carry, size_t num_car
   return options;
 }
 
+// Whether the output is in the memory of the input.
+bool is_in_input(const Plan& plan, size_t input, size_t output) {
+  const Allocation allocation = plan.outputs[output].allocation;
+  return allocation.kind == Allocation::Kind::kInput && allocation.index == input;
+}
+
 std::vector<Carry> carries_of(const Plan& step, size_t first_carry, size_t num_carry) {
   std::vector<Carry> carries;
   for (size_t i = 0; i < num_carry; ++i) {
-    const Allocation allocation = step.outputs[i].allocation;
-    const bool is_in_place =
-        allocation.kind == Allocation::Kind::kInput && allocation.index == first_carry + i;
+    const bool is_in_place = is_in_input(step, first_carry + i, i);
     const bool overwrites = step.overwrites[first_carry + i];
     carries.push_back({.nbytes = step.outputs[i].nbytes,
                        .is_invariant = is_in_place && !overwrites,
@@ -130,14 +134,52 @@ InPlace pairs_for(const std::vector<ProgramPtr>& branches, std::vector<bool> may
   return pairs;
 }
 
-PlannedRegion plan_scan(const Equation& equation, size_t first_child) {
+// Whether the region may write over the operand, which nothing reads afterwards.
+bool may_write(const Program& program, size_t equation, size_t operand, const AliasSets& sets,
+               const Layouts& layouts) {
+  return sets.why_not_overwrite(equation, operand).empty() &&
+         !layouts.of(program.equations[equation].inputs[operand]);
+}
+
+// A step may overwrite a slice that is not read later, if a foreign call leaves a slice of a result
+// there: each step reads its own slices only.
+InPlace slices_in_place(const Program& program, size_t index, const AliasSets& sets,
+                        const Layouts& layouts) {
+  const Equation& equation = program.equations[index];
+  const auto& p = params_as<ScanParams>(equation.params.get());
+  const auto is_foreign = [](const Equation& each) { return each.primitive->is_foreign(); };
+  if (std::ranges::none_of(p.jaxpr->equations, is_foreign)) return {};
+  std::vector<bool> is_free(equation.inputs.size(), false);
+  for (auto i = static_cast<size_t>(p.num_consts + p.num_carry); i < is_free.size(); ++i) {
+    is_free[i] = may_write(program, index, i, sets, layouts);
+  }
+  InPlace pairs = pairs_for({p.jaxpr}, std::move(is_free));
+  std::erase_if(pairs,
+                [&](const auto& pair) { return pair.second < static_cast<size_t>(p.num_carry); });
+  return pairs;
+}
+
+PlannedRegion plan_scan(const Program& program, size_t index, const AliasSets& sets,
+                        const Layouts& layouts, size_t first_child) {
+  const Equation& equation = program.equations[index];
   const auto& p = params_as<ScanParams>(equation.params.get());
   const auto num_consts = static_cast<size_t>(p.num_consts);
   const auto num_carry = static_cast<size_t>(p.num_carry);
   PlannedRegion planned{.kind = Instruction::Kind::kScan};
-  planned.children.push_back(make_plan(p.jaxpr, step_options(*p.jaxpr, num_consts, num_carry)));
-  planned.carries = carries_of(*planned.children[0], num_consts, num_carry);
+  PlanOptions options = step_options(*p.jaxpr, num_consts, num_carry);
+  const InPlace slices = slices_in_place(program, index, sets, layouts);
+  for (const auto& pair : slices) {
+    options.donated_inputs[pair.first] = true;
+    options.in_place.push_back(pair);
+  }
+  planned.children.push_back(make_plan(p.jaxpr, std::move(options)));
+  const Plan& step = *planned.children[0];
+  planned.carries = carries_of(step, num_consts, num_carry);
   planned.in_place = in_place_of(planned.carries, num_consts);
+  for (const auto& [slice, result] : slices) {
+    if (step.overwrites[slice]) planned.overwrites.push_back(slice);
+    if (is_in_input(step, slice, result)) planned.in_place.emplace_back(slice, result);
+  }
   auto scan = std::make_unique<ScanRegion>();
   scan->child = first_child;
   scan->length = p.length;
@@ -181,8 +223,7 @@ PlannedRegion plan_cond(const Program& program, size_t index, const AliasSets& s
   const auto& programs = params_as<CondParams>(equation.params.get()).branches;
   PlanOptions options{.is_nested = true};
   for (size_t i = 1; i < equation.inputs.size(); ++i) {
-    options.donated_inputs.push_back(sets.why_not_overwrite(index, i).empty() &&
-                                     !layouts.of(equation.inputs[i]));
+    options.donated_inputs.push_back(may_write(program, index, i, sets, layouts));
   }
   options.in_place = pairs_for(programs, options.donated_inputs);
   PlannedRegion planned{.kind = Instruction::Kind::kCond};
@@ -197,8 +238,7 @@ PlannedRegion plan_cond(const Program& program, size_t index, const AliasSets& s
   for (const auto& pair : options.in_place) {
     const auto [operand, result] = pair;
     const auto is_in_place = [&](const auto& plan) {
-      const Allocation allocation = plan->outputs[pair.second].allocation;
-      return allocation.kind == Allocation::Kind::kInput && allocation.index == pair.first;
+      return is_in_input(*plan, pair.first, pair.second);
     };
     if (std::ranges::all_of(plans, is_in_place)) {
       planned.in_place.emplace_back(1 + operand, result);
@@ -208,6 +248,11 @@ PlannedRegion plan_cond(const Program& program, size_t index, const AliasSets& s
       if (!is_in_place(plans[i])) continue;
       choice->copies[i].push_back({operand, result, plans[i]->outputs[result].nbytes});
       planned.alias_copies += plans[i]->overwrites[operand];
+    }
+  }
+  for (size_t i = 0; i < choice->num_operands; ++i) {
+    if (std::ranges::any_of(plans, [&](const auto& plan) { return plan->overwrites[i]; })) {
+      planned.overwrites.push_back(1 + i);
     }
   }
   planned.region = std::move(choice);
@@ -220,7 +265,7 @@ PlannedRegion plan_region(const Program& program, size_t equation, const AliasSe
                           const Layouts& layouts, size_t first_child) {
   switch (program.equations[equation].primitive->kind) {
     case PrimitiveKind::kScan:
-      return plan_scan(program.equations[equation], first_child);
+      return plan_scan(program, equation, sets, layouts, first_child);
     case PrimitiveKind::kWhile:
       return plan_while(program.equations[equation], first_child);
     case PrimitiveKind::kCond:

@@ -18,8 +18,9 @@ struct PlannedRegion {
   Instruction::Kind kind = Instruction::Kind::kScan;
   std::vector<std::unique_ptr<const Plan>> children;
   std::vector<Carry> carries;
-  InPlace in_place;          // operands and results that share memory inside
-  int64_t alias_copies = 0;  // made by branches
+  InPlace in_place;                // operands and results that share memory inside
+  std::vector<size_t> overwrites;  // operands that it writes over; a loop copies its carry first
+  int64_t alias_copies = 0;        // made by branches
 };
 
 // Plans a loop or branch; `first_child` is the plan's number of its first child. For other

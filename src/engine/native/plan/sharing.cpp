@@ -12,7 +12,8 @@ namespace farcall::native {
 namespace {
 
 // Aliases of a foreign call. If two results are aliased to one operand, one of them gets its
-// memory, the other gets a copy.
+// memory, the other gets a copy. A result that is then copied into another layout does not stay
+// there.
 std::vector<std::string> share_foreign_call(const Program& program, size_t index,
                                             const FfiCallParams& call, const Layouts& layouts,
                                             AliasSets& sets) {
@@ -43,8 +44,12 @@ std::vector<std::string> share_foreign_call(const Program& program, size_t index
                     ? why_not(input)
                     : "the operand is copied into another layout";
       if (refusal.empty()) {
-        sets.add(equation.outputs[output], operand.index);
         taken.push_back(sets.representative(operand.index));
+        const uint32_t result = equation.outputs[output];
+        if (is_same_in_memory(call.result_types[output], call.output_layouts[output],
+                              layouts.of(result))) {
+          sets.add(result, operand.index);
+        }
       }
     }
     refusals.push_back(std::move(refusal));
