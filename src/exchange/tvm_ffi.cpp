@@ -164,6 +164,7 @@ class Tensors {
 
   // After the call: keeps the memory of tensors that the function has kept.
   void keep_memory(MemoryKeeper* keeper) const {
+    std::shared_ptr<const void> memory;
     for (const auto& [object, shown] : tensors_) {
       const auto& counts = static_cast<const TvmObject*>(object)->counts;
       if (static_cast<uint32_t>(std::atomic_ref(counts).load()) == 1) continue;
@@ -172,7 +173,8 @@ class Tensors {
                     "the function kept a tensor after the call, but does not own its memory; it "
                     "must copy the data instead");
       }
-      shown->memory = keeper->keep();
+      if (!memory) memory = keeper->keep();
+      shown->memory = memory;
     }
   }
 

@@ -169,6 +169,70 @@ def test_inside_scan_there_is_one_warning_and_the_stacked_results_are_whole():
     np.testing.assert_array_equal(again[0], X + 5)
 
 
+def run_with_views(step, loop, x):
+    """What the views show that the step keeps, and what the program computes."""
+    kept = []
+    call = step(kept)
+    result, _ = recorded(fc.jit(lambda x: loop(call, x)), x)
+    return [np.array(view) for view in kept], result
+
+
+def in_scan(call, x):
+    return fc.lax.scan(lambda c, _: (call(c), c), x, None, length=4)
+
+
+def in_fori_loop(call, x):
+    return fc.lax.fori_loop(0, 4, lambda _, c: call(c), x)
+
+
+def in_a_row(call, x):
+    return call(call(call(call(x * 1))))
+
+
+def in_branches_of_a_loop(call, x):
+    def step(c, i):
+        return fc.lax.cond(i < 2, call, lambda c: call(c + 0), c), c.sum()
+
+    return fc.lax.scan(step, x, fc.numpy.arange(4))
+
+
+@pytest.mark.parametrize("aliases", [None, {0: 0}], ids=["", "alias"])
+@pytest.mark.parametrize("loop", [in_scan, in_fori_loop, in_a_row, in_branches_of_a_loop])
+def test_views_that_are_kept_in_a_program_show_their_own_call_only(loop, aliases):
+    def keeps(kept):
+        return keeping(np.asarray, kept, ["out"], input_output_aliases=aliases)
+
+    def keeps_some(kept):
+        def callback(ctx, out, x):
+            result = np.asarray(out)
+            result[...] = np.asarray(x) + 1
+            if result[0] in (2, 4):
+                kept.append(result)
+
+        return buffer_callback(callback, struct(6), input_output_aliases=aliases)
+
+    def keeps_none(kept):
+        def callback(ctx, out, x):
+            np.asarray(out)[...] = np.asarray(x) + 1
+
+        return buffer_callback(callback, struct(6), input_output_aliases=aliases)
+
+    _, wanted = run_with_views(keeps_none, loop, X)
+    for step, firsts in ((keeps, [1, 2, 3, 4]), (keeps_some, [2, 4])):
+        views, got = run_with_views(step, loop, X)
+        np.testing.assert_array_equal(views, X + np.array(firsts, F32)[:, None])
+        fc.tree.map(np.testing.assert_array_equal, got, wanted)
+
+
+def test_a_donated_argument_that_is_written_over_can_be_seen_on_the_way():
+    kept = []
+    call = keeping(np.asarray, kept, ["out"], input_output_aliases={0: 0})
+    f = fc.jit(lambda x: call(call(call(x))), donate_argnums=0)
+    result, _ = recorded(f, fc.numpy.array(X) + 0)
+    np.testing.assert_array_equal(kept, X + np.array([[1], [2], [3]], F32))
+    np.testing.assert_array_equal(result, X + 3)
+
+
 @each_run
 def test_views_under_aliases(run):
     kept = []

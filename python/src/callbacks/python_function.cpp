@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <iterator>
 #include <optional>
 #include <unordered_map>
@@ -162,11 +163,13 @@ class BufferArguments {
   // Keeps the memory of the remaining views; returns the number of Buffers that have any.
   size_t close() {
     size_t count = 0;
+    std::shared_ptr<const void> memory;
     for (; num_open_ > 0; --num_open_) {
       nb::object& buffer = objects_[kFirst + num_open_ - 1];
       if (!close_buffer(buffer)) continue;
       ++count;
-      if (call_.keeper) keep_memory(buffer, call_.keeper->keep());
+      if (!memory && call_.keeper) memory = call_.keeper->keep();
+      keep_memory(buffer, memory);
     }
     return count;
   }
@@ -197,13 +200,55 @@ class BufferArguments {
   size_t num_open_ = 0;
 };
 
+// Memory of its own for one call of a function that keeps views: the views then keep only that, and
+// the program need not give its memory away.
+class OwnMemory final : public MemoryKeeper {
+ public:
+  explicit OwnMemory(const CallbackCall& call) : program_(call) {
+    for (const Buffer& given : call.arguments) {
+      blocks_.push_back(Storage::copy_of(given.data(), given.nbytes()));
+      arguments_.emplace_back(given.type(), blocks_.back().data());
+    }
+    for (const Buffer& given : call.results) {
+      const auto alias = std::ranges::find_if(call.arguments, [&](const Buffer& argument) {
+        return argument.data() == given.data() && argument.nbytes() == given.nbytes();
+      });
+      const auto number = static_cast<size_t>(alias - call.arguments.begin());
+      blocks_.push_back(number < arguments_.size() ? blocks_[number]
+                                                   : Storage::allocate(given.nbytes()));
+      results_.emplace_back(given.type(), blocks_.back().data());
+    }
+  }
+
+  CallbackCall call() { return {program_.context, results_, arguments_, this}; }
+  std::shared_ptr<const void> keep() override {
+    return std::make_shared<const std::vector<Storage>>(blocks_);
+  }
+  void copy_results() const {
+    for (size_t i = 0; i < results_.size(); ++i) {
+      const size_t nbytes = results_[i].nbytes();
+      if (nbytes > 0) std::memcpy(program_.results[i].data(), results_[i].data(), nbytes);
+    }
+  }
+
+ private:
+  const CallbackCall& program_;
+  std::vector<Storage> blocks_;
+  std::vector<Buffer> arguments_, results_;
+};
+
+bool is_on_device(const CallbackCall& call) {
+  const auto has_device = [](const Buffer& buffer) { return buffer.device() != nullptr; };
+  return std::ranges::any_of(call.arguments, has_device) ||
+         std::ranges::any_of(call.results, has_device);
+}
+
 void warn_of_views(const PythonFunction& f, size_t count, bool is_on_device) {
   const char* consequence =
       is_on_device ? "Their memory belongs to the device again; release views before returning, or "
                      "copy what is needed later with cupy.array(buffer)"
-                   : "They keep their memory, and the results were copied to memory of their own; "
-                     "release views before returning, or copy what is needed later with "
-                     "np.array(buffer)";
+                   : "They keep their memory, and the program goes on in a copy; release views "
+                     "before returning, or copy what is needed later with np.array(buffer)";
   const std::string text = fmt::format("{}: views of {} of its Buffers outlive the callback. {}",
                                        described(f), count, consequence);
   if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) nb::raise_python_error();
@@ -228,8 +273,7 @@ void warn_of_unwritten(const PythonFunction& f, size_t index, const Buffer& resu
                              result, type.to_string()));
 }
 
-void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
-  const WithLock lock;
+void call_in_memory(const PythonFunction& f, const CallbackCall& given) {
   BufferArguments arguments(f, given);
   const nb::object result = call(f, arguments.objects(), 2, given.arguments.size());
   if (!result.is_none()) {
@@ -244,12 +288,17 @@ void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
     raise_unwritten(f, *unwritten, given.results[*unwritten].type());
   }
   if (unwritten) warn_of_unwritten(f, *unwritten, given.results[*unwritten]);
-  if (num_views > 0) {
-    const auto is_on_device = [](const Buffer& buffer) { return buffer.device() != nullptr; };
-    warn_of_views(f, num_views,
-                  std::ranges::any_of(given.arguments, is_on_device) ||
-                      std::ranges::any_of(given.results, is_on_device));
-  }
+  if (num_views == 0) return;
+  f.keeps_views = true;
+  warn_of_views(f, num_views, is_on_device(given));
+}
+
+void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
+  const WithLock lock;
+  if (!f.keeps_views || is_on_device(given)) return call_in_memory(f, given);
+  OwnMemory own(given);
+  call_in_memory(f, own.call());
+  own.copy_results();
 }
 
 // ---- on arrays ----

@@ -33,6 +33,7 @@ struct PythonFunction {
   bool is_command_buffer_compatible = false;
   mutable const Callback* callback = nullptr;  // the callback that calls it
   mutable bool has_warned = false;             // about results that it did not write
+  mutable bool keeps_views = false;            // of Buffers, after a call
 };
 
 // Raises KeyboardInterrupt if the user pressed Ctrl-C. Running programs poll this.

@@ -149,7 +149,6 @@ class NativeExecutable final : public Executable {
           return (is_input ? *inputs[allocation.index] : outputs[allocation.index]).data();
         });
       });
-      if (state->is_kept()) separate(outputs);
     } catch (...) {
       for (Storage& output : outputs) output = Storage();
       throw;
@@ -252,20 +251,6 @@ class NativeExecutable final : public Executable {
             outputs[i] = Storage::allocate(planned.nbytes);
           }
       }
-    }
-  }
-
-  // Copies outputs in memory that this run has written and of which a callback has kept a view.
-  void separate(std::span<Storage> outputs) const {
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const Allocation allocation = plan_->outputs[i].allocation;
-      const bool is_input = allocation.kind == Allocation::Kind::kInput;
-      if (allocation.kind == Allocation::Kind::kConstant ||
-          (is_input && !plan_->overwrites[allocation.index])) {
-        continue;
-      }
-      outputs[i] =
-          is_input || allocation.index == i ? outputs[i].copy() : outputs[allocation.index];
     }
   }
 

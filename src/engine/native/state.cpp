@@ -1,5 +1,7 @@
 #include "engine/native/state.h"
 
+#include <algorithm>
+
 #include <farcall/core/error.h>
 #include <farcall/core/memory_pool.h>
 
@@ -210,22 +212,73 @@ std::shared_ptr<const void> State::keep() {
                 "a function kept an array after its call, but the array is in memory of the "
                 "program's caller; the function must copy the data instead");
   }
-  if (!kept_) {
-    std::vector<Storage> all;
-    add_memory(all);
-    for (const Storage* input : inputs_of_run_) {
-      all.push_back(*input);
-      input->mark_exported();
-    }
-    all.insert(all.end(), outputs_of_run_.begin(), outputs_of_run_.end());
-    kept_ = std::make_shared<const std::vector<Storage>>(std::move(all));
+  std::vector<Storage> all;
+  add_memory(all);
+  for (const Storage* input : inputs_of_run_) {
+    all.push_back(*input);
+    input->mark_exported();
   }
-  return kept_;
+  all.insert(all.end(), outputs_of_run_.begin(), outputs_of_run_.end());
+  given_away_.push_back(std::make_shared<const std::vector<Storage>>(std::move(all)));
+  move_arenas(*this);
+  move_arrays();
+  return given_away_.back();
+}
+
+Storage State::move(const Storage& from) {
+  Storage to = from.copy();
+  if (from.nbytes() > 0) shift_pointers(from, to);
+  return to;
+}
+
+void State::shift_pointers(const Storage& from, const Storage& to) {
+  const auto shift = [&](void*& pointer) {
+    const uintptr_t offset =
+        reinterpret_cast<uintptr_t>(pointer) - reinterpret_cast<uintptr_t>(from.data());
+    if (offset < from.nbytes()) pointer = static_cast<std::byte*>(to.data()) + offset;
+  };
+  std::ranges::for_each(operands, shift);
+  for (Invocation& invocation : invocations) {
+    for (size_t i = 0; i < invocation.num_arguments(); ++i) shift(*invocation.argument_slot(i));
+    for (size_t i = 0; i < invocation.num_results(); ++i) shift(*invocation.result_slot(i));
+  }
+  for (const auto& child : children) child->shift_pointers(from, to);
+}
+
+void State::move_arenas(State& root) {
+  memory = root.move(memory);
+  for (const PlannedWorkspace& workspace : plan.workspaces) {
+    invocations[workspace.call].set_workspace(address(plan, *this, workspace.allocation));
+  }
+  for (const auto& child : children) child->move_arenas(root);
+}
+
+// Outputs may share memory with each other and with inputs.
+void State::move_arrays() {
+  const auto replace = [&](const Storage& from) {
+    const Storage old = from, fresh = move(old);
+    for (Storage& output : outputs_of_run_) {
+      if (output.is_same_memory(old)) output = fresh;
+    }
+    return fresh;
+  };
+  for (size_t i = 0; i < outputs_of_run_.size(); ++i) {
+    const Allocation allocation = plan.outputs[i].allocation;
+    if (allocation.kind == Allocation::Kind::kOutput && allocation.index == i) {
+      replace(outputs_of_run_[i]);
+    }
+  }
+  moved_inputs_.resize(inputs_of_run_.size());
+  for (size_t i = 0; i < inputs_of_run_.size(); ++i) {
+    if (!plan.overwrites[i]) continue;
+    moved_inputs_[i] = replace(moved_inputs_[i] ? moved_inputs_[i] : *inputs_of_run_[i]);
+  }
 }
 
 void State::add_memory(std::vector<Storage>& all) const {
   all.push_back(memory);
   all.insert(all.end(), private_inputs.begin(), private_inputs.end());
+  all.insert(all.end(), moved_inputs_.begin(), moved_inputs_.end());
   all.insert(all.end(), plan.constants.begin(), plan.constants.end());
   for (const Invocation& invocation : invocations) invocation.add_memory(all);
   for (const auto& child : children) child->add_memory(all);

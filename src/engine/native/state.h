@@ -42,8 +42,9 @@ struct State final : MemoryKeeper {
   // Adds the totals to the profile.
   void end_profile();
 
-  // What keep() keeps besides this state's own memory: the arrays of the run that begins.
-  void set_memory_of_run(std::span<const Storage* const> inputs, std::span<const Storage> outputs) {
+  // What keep() keeps besides this state's own memory: the arrays of the run that begins. keep()
+  // replaces outputs.
+  void set_memory_of_run(std::span<const Storage* const> inputs, std::span<Storage> outputs) {
     inputs_of_run_ = inputs;
     outputs_of_run_ = outputs;
     is_borrowed_ = false;
@@ -51,9 +52,10 @@ struct State final : MemoryKeeper {
   // The arrays of the run that begins are in memory of its caller, so keep() raises
   // FAILED_PRECONDITION.
   void set_memory_is_borrowed() { is_borrowed_ = true; }
+  // Gives the memory away, and continues the run in copies of all that it may still write.
   std::shared_ptr<const void> keep() override;
-  // If true, others hold the memory: the state cannot run again.
-  bool is_kept() const { return kept_ != nullptr; }
+  // If true, parts of the state may still point to memory that others hold: it cannot run again.
+  bool is_kept() const { return !given_away_.empty(); }
   // Whether the end of a run has memory to give back.
   bool has_memory_of_run() const { return has_leases_ || is_kept() || !private_inputs.empty(); }
 
@@ -96,6 +98,13 @@ struct State final : MemoryKeeper {
   // Sets the pointers into the arena, or all others.
   void set_pointers(bool in_arena);
   void add_memory(std::vector<Storage>& all) const;
+  // Returns a copy; all pointers of this state and its children into the memory then point there.
+  Storage move(const Storage& from);
+  void shift_pointers(const Storage& from, const Storage& to);
+  // The arenas of this state and its children; `root` is the state of the execution.
+  void move_arenas(State& root);
+  // The memory of the run's outputs, and the inputs that it overwrites.
+  void move_arrays();
 
   // How instructions run: one after the other, with checks for interrupts in between, or each one
   // timed.
@@ -106,9 +115,10 @@ struct State final : MemoryKeeper {
   bool has_leases_ = false;       // this state or its children
   const void* leased_ = nullptr;  // the leased arena for which pointers are set
   std::span<const Storage* const> inputs_of_run_;
-  std::span<const Storage> outputs_of_run_;
+  std::span<Storage> outputs_of_run_;
   bool is_borrowed_ = false;
-  std::shared_ptr<const std::vector<Storage>> kept_;
+  std::vector<std::shared_ptr<const void>> given_away_;  // the run still has its scratch there
+  std::vector<Storage> moved_inputs_;                    // by input; null if it was not moved
   struct Profiled {
     detail::ProfiledRun* run;
     std::vector<detail::ProfiledRun::Total> totals;  // by instruction
