@@ -17,6 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from farcall import _core
 from farcall._environment import command_path, include_dir
 from farcall._functions import are_strings
@@ -90,7 +92,7 @@ def load_inline(
     cpp_source: str = "",
     *,
     cuda_source: str = "",
-    functions: Sequence[str] | Mapping[str, Sequence[str]] = (),
+    functions: Sequence[str] | Mapping[str, Sequence[str] | Mapping[str, Any]] = (),
     extra_cflags: Sequence[str] = (),
     extra_ldflags: Sequence[str] = (),
     extra_include_paths: Sequence[str | os.PathLike[str]] = (),
@@ -110,7 +112,8 @@ def load_inline(
       cuda_source: CUDA source instead of ``cpp_source``; compiled by ``NVCC``, or ``nvcc``.
       functions: names of C++ functions in the source that become handlers, besides those that it
         defines with FARCALL_DEFINE_HANDLER; or a dict that maps such names to the names of their
-        attributes, in the order of the parameters.
+        attributes, in the order of the parameters; or to a dict of these names and their defaults,
+        None for none: ``{"norm": {"eps": 1e-5, "axis": None}}``.
       extra_cflags: further compiler options: ``-march=native``, ``-fopenmp``, ``-g``.
       extra_ldflags: linker options, added at the end of the command: ``-lopenblas``.
       extra_include_paths: include folders.
@@ -137,7 +140,10 @@ def load_inline(
         ("extra_include_paths", extra_include_paths),
     ):
         if isinstance(words, str):
-            raise TypeError(f'{what}: {option} must be a list, such as ["{words}"], got {words!r}')
+            raise TypeError(
+                f"{what}: {option} must be a list, such as {json.dumps(_split(words))}, "
+                f"got {words!r}"
+            )
         if not isinstance(words, Sequence) or not all(
             isinstance(w, str | os.PathLike) for w in words
         ):
@@ -208,8 +214,49 @@ def _loaded(
 # ---- compiling ----
 
 
+def _split(words: str) -> list[str]:
+    """The words of a command line."""
+    try:
+        return shlex.split(words)
+    except ValueError:  # an unfinished quotation
+        return [words]
+
+
+def _default_in_cpp(what: str, value: Any) -> str:
+    """The default of an attribute as a C++ expression."""
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    if isinstance(value, float | np.floating) and np.isfinite(value):
+        return repr(float(value))
+    if isinstance(value, str):
+        return json.dumps(value)
+    raise TypeError(
+        f"{what} must be a bool, an integer, a finite float or a string, got {value!r}; give others "
+        "in the source: FARCALL_DEFINE_HANDLER(name, function, "
+        'farcall::ffi::attr("name").default_to(value))'
+    )
+
+
+def _attributes_in_cpp(what: str, names: Sequence[str] | Mapping[str, Any]) -> list[str]:
+    """The options of FARCALL_DEFINE_HANDLER for attributes with these names."""
+    if not isinstance(names, Mapping):
+        return [json.dumps(name) for name in names]
+    options = []
+    for name, default in names.items():
+        option = json.dumps(name)
+        if default is not None:
+            value = _default_in_cpp(f"{what}: the default of {name}", default)
+            option = f"farcall::ffi::attr({option}).default_to({value})"
+        options.append(option)
+    return options
+
+
 def _with_handlers(
-    what: str, source: str, functions: Sequence[str] | Mapping[str, Sequence[str]]
+    what: str,
+    source: str,
+    functions: Sequence[str] | Mapping[str, Sequence[str] | Mapping[str, Any]],
 ) -> str:
     """The source with a line appended for each function that becomes a handler."""
     if isinstance(functions, str):
@@ -217,7 +264,7 @@ def _with_handlers(
     if not isinstance(functions, Mapping | Sequence):
         raise TypeError(
             f"{what}: functions must be a list of names, or a dict from names to lists of "
-            f"attributes, got {functions!r}"
+            f"attributes or to dicts of their defaults, got {functions!r}"
         )
     attributes = functions if isinstance(functions, Mapping) else dict.fromkeys(functions, ())
     for function, names in attributes.items():
@@ -226,14 +273,17 @@ def _with_handlers(
                 f"{what}: functions: {function!r} is not the name of a C++ function outside of "
                 "namespaces and classes; name a function in a namespace with `using`"
             )
-        if not are_strings(names):
+        if not are_strings([*names] if isinstance(names, Mapping) else names):
             raise TypeError(
                 f"{what}: functions: the attributes of {function} must be a list of names, such "
-                f'as ["scale"], got {names!r}'
+                f'as ["scale"], or a dict from names to defaults, got {names!r}'
             )
     lines = [
-        f"FARCALL_DEFINE_HANDLER({', '.join([f, f, *(json.dumps(name) for name in names)])});"
-        for f, names in attributes.items()
+        f"FARCALL_DEFINE_HANDLER({', '.join([f, f, *options])});"
+        for f, options in (
+            (f, _attributes_in_cpp(f"{what}: functions: {f}", names))
+            for f, names in attributes.items()
+        )
     ]
     return "\n".join([source, '#line 1 "functions"', *lines, ""]) if lines else source
 

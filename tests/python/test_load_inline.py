@@ -110,6 +110,26 @@ def test_what_the_compiler_says_has_the_line_of_the_source() -> None:
         load_inline("broken", SCALE % "f", functions="f", extra_cflags=["--no-such-flag"])
 
 
+def test_attributes_of_a_function_have_defaults() -> None:
+    source = """
+        namespace ffi = farcall::ffi;
+        ffi::Error joined(int64_t a, float b, bool c, std::string_view d, double e,
+                          ffi::Result<ffi::BufferR1<ffi::F64>> y) {
+          const double values[] = {double(a), b, double(c), double(d.size()), e};
+          for (int i = 0; i < 5; ++i) y->typed_data()[i] = values[i];
+          return ffi::Error::Success();
+        }
+    """
+    defaults = {"a": None, "b": np.float32(2.5), "c": True, "d": 'f"our', "e": -3}
+    load_inline("defaults", source, functions={"joined": defaults}, prefix="defaults.")
+    joined = fc.ffi.ffi_call("defaults.joined", fc.ShapeDtypeStruct((5,), "float64"))
+    with fc.enable_x64(True):
+        np.testing.assert_array_equal(joined(a=7), [7, 2.5, 1, 5, -3])
+        np.testing.assert_array_equal(joined(a=7, c=False, e=1.5), [7, 2.5, 0, 5, 1.5])
+        with pytest.raises(fc.FfiError, match='attribute "a": missing'):
+            joined()
+
+
 def test_wrong_arguments() -> None:
     with pytest.raises(ValueError, match="no handler is exported"):
         load_inline("nothing", "int two() { return 2; }")
@@ -119,6 +139,10 @@ def test_wrong_arguments() -> None:
         load_inline("../escape", "// nothing")
     with pytest.raises(TypeError, match=r'extra_cflags must be a list, such as \["-O3"\]'):
         load_inline("nothing", "// nothing", extra_cflags="-O3")
+    with pytest.raises(TypeError, match=r'a list, such as \["-O2", "-DX=a b"\], got'):
+        load_inline("nothing", "// nothing", extra_cflags='-O2 "-DX=a b"')
+    with pytest.raises(TypeError, match=r"a list, such as \[\"-DX='\"\], got"):
+        load_inline("nothing", "// nothing", extra_cflags="-DX='")
     with pytest.raises(ValueError, match="at most 100 letters"):
         load_inline("a" * 101, "// nothing")
     source: Any = 3
@@ -128,8 +152,13 @@ def test_wrong_arguments() -> None:
         load_inline("nothing", "// nothing", extra_ldflags=source)
     with pytest.raises(TypeError, match=r"functions must be a list of names, or a dict.*got 3"):
         load_inline("nothing", "// nothing", functions=source)
-    with pytest.raises(TypeError, match=r'f must be a list of names, such as \["scale"\], got'):
+    with pytest.raises(TypeError, match=r'f must be a list of names, such as \["scale"\], or'):
         load_inline("nothing", SCALE % "f", functions={"f": "factor"})
+    with pytest.raises(TypeError, match=r"or a dict from names to defaults, got \{3: 1\}"):
+        load_inline("nothing", SCALE % "f", functions={"f": {source: 1}})
+    for default in (float("inf"), [1], b"x"):
+        with pytest.raises(TypeError, match="f: the default of factor must be a bool, an integer"):
+            load_inline("nothing", SCALE % "f", functions={"f": {"factor": default}})
     for function in ("mine::f", "f()", source):
         with pytest.raises(ValueError, match="is not the name of a C\\+\\+ function outside of"):
             load_inline("nothing", SCALE % "f", functions=[function])
