@@ -45,6 +45,9 @@ Attribute from_int(PyObject* value, const std::string& name) {
 }
 
 Attribute from_numpy(PyObject* array, const std::string& name) {
+  if (!PyArray_CheckExact(array)) {
+    with_error_prefix(fmt::format("attribute \"{}\"", name), [&] { check_not_masked(array); });
+  }
   auto* source = reinterpret_cast<PyArrayObject*>(array);
   const DType dtype = dtype_of_number(PyArray_TYPE(source));
   if (dtype == DType::kInvalid) unsupported(array, name);

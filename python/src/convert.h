@@ -47,6 +47,8 @@ Array argument(nb::handle object, std::string_view function, const char* name);
 // The same, with a requested dtype; intermediate steps lose no precision. Raises what scalar_of
 // raises for a number that the dtype cannot represent.
 Array to_array_of(DType dtype, nb::handle object, std::string_view what, bool may_share = false);
+// Raises INVALID_ARGUMENT for masked arrays: the mask would be lost.
+void check_not_masked(PyObject* numpy_array);
 // Warns if integers do not fit into 32 bits.
 Array array_from_numpy(PyObject* numpy_array, Intake intake);
 // An ordinary host array moved to the default device, without being committed to it; any other

@@ -18,6 +18,18 @@
 #include "text.h"
 
 namespace farcall::python {
+
+void check_not_masked(PyObject* numpy_array) {
+  if (PyArray_CheckExact(numpy_array)) return;
+  nb::object masked = nb::module_::import_("numpy.ma").attr("MaskedArray");
+  const int is_masked = PyObject_IsInstance(numpy_array, masked.ptr());
+  if (is_masked < 0) nb::raise_python_error();
+  if (is_masked == 0) return;
+  invalid_argument(
+      "a masked array of numpy would lose its mask; give x.filled(value), or x.data and "
+      "x.mask separately");
+}
+
 namespace {
 
 // Releases the reference behind adopted memory. Arrays may be released on any thread.
@@ -27,20 +39,8 @@ void release_object(void* object) {
 
 PyArrayObject* as_numpy_array(PyObject* object) { return reinterpret_cast<PyArrayObject*>(object); }
 
-// Raises for masked arrays: the mask would be lost.
-void check_not_masked(PyArrayObject* source) {
-  if (PyArray_CheckExact(source)) return;
-  nb::object masked = nb::module_::import_("numpy.ma").attr("MaskedArray");
-  const int is_masked = PyObject_IsInstance(reinterpret_cast<PyObject*>(source), masked.ptr());
-  if (is_masked < 0) nb::raise_python_error();
-  if (is_masked == 0) return;
-  invalid_argument(
-      "a masked array of numpy would lose its mask; give x.filled(value), or x.data and "
-      "x.mask separately");
-}
-
 ShapeDtype type_of(PyArrayObject* source) {
-  check_not_masked(source);
+  check_not_masked(reinterpret_cast<PyObject*>(source));
   const int type_number = PyArray_TYPE(source);
   const DType dtype = dtype_of_number(type_number);
   if (dtype == DType::kInvalid) {

@@ -1,6 +1,7 @@
 #include <farcall/ffi/attribute_type.h>
 
 #include <algorithm>
+#include <complex>
 #include <optional>
 
 #include <fmt/format.h>
@@ -21,6 +22,14 @@ std::string written(const Attribute& value) {
   std::string text = value.to_string();
   if (value.is_plain()) text.resize(text.rfind(':'));
   return text;
+}
+
+// Whether a number that the dtype cannot represent is too small for it, not too large or inexact.
+bool would_vanish(DType from, const std::byte* element, DType to) {
+  std::complex<double> number;
+  return is_inexact(to) && is_complex(from) == is_complex(to) &&
+         convert_element(from, element, DType::kComplex128, &number) && number != 0.0 &&
+         std::abs(number) < 1;
 }
 
 // A value that does not fit its type: its path, the expected type and the reason.
@@ -88,9 +97,12 @@ class Converter {
       if (convert_element(value.dtype(), element, to, bytes.data() + i * byte_width(to))) continue;
       const std::string where =
           wanted == Attribute::Kind::kArray ? fmt::format("element {}, ", i) : std::string();
-      return fail(type, path,
-                  fmt::format(", {}; {}{} cannot be represented exactly", range_text(to), where,
-                              format_element(value.dtype(), element)));
+      return fail(
+          type, path,
+          fmt::format(", {}; {}{} {}", range_text(to), where,
+                      format_element(value.dtype(), element),
+                      would_vanish(value.dtype(), element, to) ? "would become 0"
+                                                               : "cannot be represented exactly"));
     }
     return enumerated(wanted == Attribute::Kind::kScalar
                           ? Attribute::scalar(to, bytes)

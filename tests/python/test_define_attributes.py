@@ -102,7 +102,7 @@ def test_the_elements_of_lists_arrays_and_dicts_take_the_declared_dtype(
         (np.int32(1), 1j, f"name as {INT32}; (0.0+1.0j) cannot be represented exactly"),
         (np.bool_(True), 2, "name as bool, True or False; 2 cannot be represented exactly"),
         (np.float32(1), 1e300, f"name as {FLOAT32}; 1e+300 cannot be represented exactly"),
-        (np.float32(1), 1e-300, f"name as {FLOAT32}; 1e-300 cannot be represented exactly"),
+        (np.float32(1), 1e-300, f"name as {FLOAT32}; 1e-300 would become 0"),
         (np.float32(1), 2**24 + 1, f"name as {FLOAT32}; 16777217 cannot be represented exactly"),
         (
             np.complex64(1),

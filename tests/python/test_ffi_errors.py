@@ -101,6 +101,16 @@ CALLS = [
         OverflowError,
         'attribute "factor" is 18446744073709551616, which',
     ),
+    (
+        lambda: scale(X, factor=np.ma.array([1.0, 2.0], mask=[False, True])),
+        ValueError,
+        'attribute "factor": a masked array of numpy would lose its mask',
+    ),
+    (
+        lambda: scale(X, factor=np.ma.masked),
+        ValueError,
+        'attribute "factor": a masked array of numpy would lose its mask',
+    ),
     (lambda: scale(X, factor=["a"]), TypeError, "A list may hold numbers only"),
     (lambda: scale(X, factor=[True, 2]), TypeError, "The list mixes bool and int64"),
     (lambda: scale(X, factor=[[1]]), TypeError, "A list may hold numbers only"),
