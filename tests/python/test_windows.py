@@ -124,6 +124,35 @@ def test_convolution_in_chunks_of_positions():
     )
 
 
+@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "complex64"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"window_strides": (1, 1), "padding": "SAME"},
+        {"window_strides": (2, 2), "padding": [(3, 0), (-2, 7)]},
+        {"window_strides": (1, 2), "padding": "SAME", "rhs_dilation": (2, 5)},
+        {"window_strides": (1, 3), "padding": [(2, 3), (9, 1)], "lhs_dilation": (2, 3)},
+    ],
+    ids=["same", "strides", "window dilation", "dilation"],
+)
+def test_convolutions_of_long_rows_of_one_channel(groups, dtype, arguments):
+    lhs, rhs = normal(2, groups, 6, 700, dtype=dtype), normal(groups, 1, 3, 5, dtype=dtype)
+    arguments = arguments | {"feature_group_count": groups}
+    check(
+        lax.conv_general_dilated(lhs, rhs, **arguments),
+        jlax.conv_general_dilated(lhs, rhs, **arguments),
+        2e-6,
+    )
+
+
+def test_a_convolution_of_many_wide_windows():
+    x = R.integers(0, 8, 1_000_000).astype(np.float32)
+    sums = np.concatenate([np.zeros(270), np.cumsum(x, dtype=np.float64)])
+    got = fnp.convolve(x, fnp.ones(270), "valid")
+    np.testing.assert_array_equal(np.asarray(got), sums[-len(got) :] - sums[270 - 1 : -270])
+
+
 def test_other_convolutions():
     lhs, rhs = normal(2, 3, 9, 8), normal(5, 3, 3, 2)
     check(lax.conv(lhs, rhs, (1, 2), "SAME"), jlax.conv(lhs, rhs, (1, 2), "SAME"))
@@ -197,6 +226,46 @@ def test_reduce_window(name, computation, init, dtype):
     init = np.asarray(init, theirs.dtype)
     want = jlax.reduce_window(theirs, init, getattr(jlax, computation), **arguments)
     check(got, want, 2e-2 if dtype == "bfloat16" else 1e-6)
+
+
+@pytest.mark.parametrize("computation", ["max", "add"])
+@pytest.mark.parametrize(
+    ("shape", "window", "arguments"),
+    [
+        ((3, 9000), (1, 5), {"window_strides": (1, 1), "padding": "SAME"}),
+        ((3, 9000), (1, 5), {"window_strides": (1, 3), "padding": [(0, 0), (7, 20)]}),
+        ((9000, 3), (4, 1), {"window_dilation": (3, 1), "padding": [(2, 9), (0, 0)]}),
+        ((5000, 2), (6, 2), {"base_dilation": (4, 3), "padding": [(2, 9), (1, 3)]}),
+        ((2, 40), (1, 90), {"base_dilation": (1, 3), "padding": [(0, 0), (3, 4)]}),
+        ((7, 5000), (7, 4990), {"padding": "VALID"}),
+        ((3, 0), (2, 2), {"padding": [(1, 1), (1, 2)]}),
+    ],
+    ids=["long", "strides", "rows", "dilations", "wide", "nearly all", "empty"],
+)
+def test_reduce_window_of_long_dimensions(computation, shape, window, arguments):
+    x = R.integers(-9, 9, shape).astype(np.float32)
+    init = np.float32(-np.inf if computation == "max" else 0)
+    got = lax.reduce_window(x, init, getattr(lax, computation), window, **arguments)
+    want = jlax.reduce_window(x, init, getattr(jlax, computation), window, **arguments)
+    np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
+
+
+def test_reduce_window_of_very_many_windows():
+    x = np.zeros(10_000_000, np.float32)
+    x[::40] = 1
+    got = np.asarray(lax.reduce_window(x, -np.inf, lax.max, (31,), (1,), "SAME"))
+    np.testing.assert_array_equal(got[:80], ((np.arange(80) + 15) % 40 <= 30).astype(np.float32))
+    assert got.sum() == 31 * 250_000 - 15
+
+
+def test_derivatives_of_reduce_window_choose_the_first_of_equal_elements():
+    x = R.integers(0, 3, (2, 9, 11)).astype(np.float32)
+
+    def pooled(m, init):
+        return lambda x: (m.reduce_window(x, init, m.max, (1, 3, 4), (1, 2, 3), "SAME") ** 2).sum()
+
+    got = fc.grad(pooled(lax, -np.inf))(x)
+    check(got, jax.grad(pooled(jlax, -np.inf))(x))
 
 
 def test_reduce_window_with_another_start():

@@ -65,6 +65,8 @@ struct ConvPlan {
   int64_t channels = 0, features = 0;  // of a group
   int64_t lhs_batch_stride = 0, lhs_group_stride = 0;
   int64_t chunk = 1;  // positions computed at a time
+  // Whether patches are transposed: of one channel and for one feature, their rows are long then.
+  bool is_shifted = false;
   int64_t width = 0;
   int64_t result_size = 0;
   size_t results = 0, converted = 0, chunks = 0;  // offsets in scratch
@@ -76,33 +78,88 @@ struct ConvPlan {
 
 // ---- running
 
+// The windows at one position, or at positions that differ only in the last dimension.
+struct Place {
+  Covered outer[kMaxRank];  // of each dimension but the last
+  int64_t position = 0;     // in the last dimension
+  bool is_inside = true;    // whether the outer dimensions of the window cover no padding
+};
+
+Place find_place(const ConvPlan& plan, int64_t position) {
+  Place place;
+  for (size_t i = plan.spatial.size(); i-- > 0;) {
+    const WindowDimension& dimension = plan.spatial[i];
+    const int64_t at = position % dimension.num_positions;
+    position /= dimension.num_positions;
+    if (i + 1 == plan.spatial.size()) {
+      place.position = at;
+    } else {
+      place.outer[i] = dimension.places(at);
+      place.is_inside = place.is_inside && place.outer[i].count == dimension.window;
+    }
+  }
+  return place;
+}
+
+// Calls visit(offset, row) for each row of the window, along its last dimension, that covers
+// elements.
+template <class Visit>
+void for_each_row(const ConvPlan& plan, const Place& place, const Visit& visit, size_t i = 0,
+                  int64_t offset = 0, int64_t row = 0) {
+  if (i + 1 >= plan.spatial.size()) return visit(offset, row);
+  const Covered& run = place.outer[i];
+  for (int64_t k = 0; k < run.count; ++k) {
+    for_each_row(plan, place, visit, i + 1, offset + run.offset + k * run.offset_step,
+                 row * plan.spatial[i].window + run.first + k * run.step);
+  }
+}
+
 // Gathers the elements that the window covers at one position: a row of depth() elements.
 template <class T>
-void gather_patch(const ConvPlan& plan, const T* lhs, int64_t position, T* row) {
-  const size_t rank = plan.spatial.size();
-  const int64_t* at[kMaxRank];
-  for (size_t i = rank; i-- > 0;) {
-    at[i] = plan.spatial[i].at(position % plan.spatial[i].num_positions);
-    position /= plan.spatial[i].num_positions;
-  }
-  const int64_t inner = rank == 0 ? 1 : plan.spatial[rank - 1].window;
-  for (int64_t outer = 0; outer < plan.window / inner; ++outer) {
-    int64_t base = 0, rest = outer;
-    bool is_inside = true;
-    for (size_t i = rank == 0 ? 0 : rank - 1; i-- > 0;) {
-      const int64_t offset = at[i][rest % plan.spatial[i].window];
-      rest /= plan.spatial[i].window;
-      is_inside = is_inside && offset != kNothing;
-      base += offset;
+void gather_patch(const ConvPlan& plan, const T* lhs, int64_t position, T* patch) {
+  const Place place = find_place(plan, position);
+  const int64_t window = plan.spatial.back().window, channels = plan.channels;
+  const Covered run = plan.spatial.back().places(place.position);
+  if (!place.is_inside || run.count < window) std::fill_n(patch, plan.depth(), T());
+  for_each_row(plan, place, [&](int64_t offset, int64_t row) {
+    const T* from = lhs + offset + run.offset;
+    T* to = patch + (row * window + run.first) * channels;
+    if (run.step == 1 && run.offset_step == channels) {
+      std::copy_n(from, run.count * channels, to);
+      return;
     }
-    for (int64_t i = 0; i < inner; ++i, row += plan.channels) {
-      const int64_t offset = rank == 0 ? 0 : at[rank - 1][i];
-      if (is_inside && offset != kNothing) {
-        std::copy_n(lhs + base + offset, plan.channels, row);
-      } else {
-        std::fill_n(row, plan.channels, T());
+    for (int64_t k = 0; k < run.count; ++k, from += run.offset_step, to += run.step * channels) {
+      for (int64_t i = 0; i < channels; ++i) to[i] = from[i];
+    }
+  });
+}
+
+// The transpose of the patches of several positions, for one channel: a row of `count` elements for
+// each place in the window, which are shifted pieces of the rows of the operand.
+template <class T>
+void gather_shifted(const ConvPlan& plan, const T* lhs, int64_t first, int64_t count, T* patches) {
+  const WindowDimension& last = plan.spatial.back();
+  for (int64_t done = 0, piece; done < count; done += piece, patches += piece) {
+    const Place place = find_place(plan, first + done);
+    piece = std::min(count - done, last.num_positions - place.position);
+    if (!place.is_inside) {
+      for (int64_t i = 0; i < plan.window; ++i) std::fill_n(patches + i * count, piece, T());
+    }
+    for_each_row(plan, place, [&](int64_t offset, int64_t row) {
+      for (int64_t i = 0; i < last.window; ++i) {
+        const Covered run = last.positions(i, place.position, piece);
+        const T* from = lhs + offset + run.offset;
+        T* to = patches + (row * last.window + i) * count;
+        if (run.count < piece) std::fill_n(to, piece, T());
+        if (run.step == 1 && run.offset_step == 1) {
+          std::copy_n(from, run.count, to + run.first);
+          continue;
+        }
+        for (int64_t k = 0; k < run.count; ++k) {
+          to[run.first + k * run.step] = from[k * run.offset_step];
+        }
       }
-    }
+    });
   }
 }
 
@@ -110,11 +167,17 @@ void gather_patch(const ConvPlan& plan, const T* lhs, int64_t position, T* row) 
 void multiply_chunk(const ConvPlan& plan, const std::byte* lhs, const std::byte* weights,
                     int64_t first, int64_t count, std::byte* patches, std::byte* products) {
   visit_width(plan.width, [&]<class T>(T) {
+    const auto* from = reinterpret_cast<const T*>(lhs);
+    auto* to = reinterpret_cast<T*>(patches);
+    if (plan.is_shifted) return gather_shifted(plan, from, first, count, to);
     for (int64_t i = 0; i < count; ++i) {
-      gather_patch(plan, reinterpret_cast<const T*>(lhs), first + i,
-                   reinterpret_cast<T*>(patches) + i * plan.depth());
+      gather_patch(plan, from, first + i, to + i * plan.depth());
     }
   });
+  if (plan.is_shifted) {
+    return plan.multiply(
+        {1, plan.depth(), count, {weights, plan.depth(), 1}, {patches, count, 1}, products, count});
+  }
   plan.multiply({count,
                  plan.depth(),
                  plan.features,
@@ -214,12 +277,18 @@ void plan_lhs(ConvPlan& plan, const ConvParams& p, const ShapeDtype& lhs, const 
   plan.lhs_batch_stride = dense[0];
   plan.lhs_group_stride = p.batch_group_count > 1 ? plan.batch * dense[0] : plan.channels;
   for (size_t i = 0; i + 2 < p.lhs_spec.size(); ++i) {
-    plan.spatial.push_back(make_window_dimension(
-        {p.window_strides[i], p.rhs_dilation[i], p.lhs_dilation[i], p.padding[i].first},
-        sizes[i + 1], rhs.shape()[p.rhs_spec[i + 2]], output.shape()[p.out_spec[i + 2]],
-        dense[i + 1]));
+    plan.spatial.push_back(
+        {{p.window_strides[i], p.rhs_dilation[i], p.lhs_dilation[i], p.padding[i].first},
+         sizes[i + 1],
+         dense[i + 1],
+         output.shape()[p.out_spec[i + 2]],
+         rhs.shape()[p.rhs_spec[i + 2]]});
     plan.positions *= plan.spatial.back().num_positions;
     plan.window *= plan.spatial.back().window;
+  }
+  // Without spatial dimensions there is one position, which covers one element.
+  if (plan.spatial.empty()) {
+    plan.spatial.push_back({.steps = {}, .size = 1, .num_positions = 1, .window = 1});
   }
 }
 
@@ -278,6 +347,9 @@ Kernel make_conv(Types inputs, Types outputs, const Params* params) {
   const int64_t features = std::max(plan->features, int64_t{1});
   plan->chunk = std::clamp(std::min(kPatchElements / depth, kChunkCost / depth / features),
                            int64_t{1}, std::max(plan->positions, int64_t{1}));
+  constexpr int64_t kLongRow = 16;
+  plan->is_shifted = plan->channels == 1 && plan->features == 1 &&
+                     std::min(plan->chunk, plan->spatial.back().num_positions) >= kLongRow;
   ScratchParts of_thread;
   of_thread.take(plan->chunk * depth, byte_width(compute));
   if (plan->groups > 1) {

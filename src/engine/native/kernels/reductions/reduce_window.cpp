@@ -5,13 +5,16 @@
 #include <vector>
 
 #include <farcall/core/layout.h>
+#include <farcall/core/sizes.h>
 #include <farcall/primitives/reduce_window.h>
 
 #include "engine/native/kernels/elementwise/elementwise.h"
+#include "engine/native/kernels/instruction_sets.h"
 #include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/reductions/sliding_window.h"
 #include "engine/native/kernels/scratch.h"
+#include "engine/native/parallel.h"
 
 namespace farcall::native {
 namespace {
@@ -21,9 +24,11 @@ using Types = std::span<const ShapeDtype>;
 template <class Window>
 WindowDimension plan_dimension(const Window& p, size_t i, int64_t size, int64_t num_positions,
                                int64_t element_stride) {
-  return make_window_dimension(
-      {p.window_strides[i], p.window_dilation[i], p.base_dilation[i], p.padding[i].first}, size,
-      p.window_dimensions[i], num_positions, element_stride);
+  return {{p.window_strides[i], p.window_dilation[i], p.base_dilation[i], p.padding[i].first},
+          size,
+          element_stride,
+          num_positions,
+          p.window_dimensions[i]};
 }
 
 // ---- operations
@@ -81,24 +86,73 @@ struct Pass {
 };
 using PassLoop = void (*)(const Pass& pass, const void* x, void* y);
 
+// to = combine(to, from) for rows of `inner` elements, which are these steps apart. The step of
+// `to` is zero if all rows are combined into one.
 template <class Op, class T>
-void run_pass(const Pass& pass, const void* x, void* y) {
-  const auto* from = static_cast<const T*>(x);
-  auto* to = static_cast<T*>(y);
-  InterruptCounter counter;
-  for (int64_t outer = 0; outer < pass.outer; ++outer, from += pass.size * pass.inner) {
-    for (int64_t position = 0; position < pass.dimension.num_positions; ++position) {
-      std::fill_n(to, pass.inner, Op::template identity<T>());
-      counter.add(saturated_product(pass.dimension.window, pass.inner));
-      const int64_t* offsets = pass.dimension.at(position);
-      for (int64_t k = 0; k < pass.dimension.window; ++k) {
-        if (offsets[k] == kNothing) continue;
-        const T* row = from + offsets[k];
-        for (int64_t i = 0; i < pass.inner; ++i) to[i] = Op::combine(to[i], row[i]);
-      }
-      to += pass.inner;
+void combine_rows(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t rows,
+                  int64_t inner) {
+  if (from_step == inner && to_step == inner) {
+    inner *= rows;
+    rows = 1;
+  }
+  if (inner == 1) {
+    for (int64_t row = 0; row < rows; ++row) {
+      to[row * to_step] = Op::combine(to[row * to_step], from[row * from_step]);
+    }
+    return;
+  }
+  for (int64_t row = 0; row < rows; ++row, from += from_step, to += to_step) {
+    for (int64_t i = 0; i < inner; ++i) to[i] = Op::combine(to[i], from[i]);
+  }
+}
+
+// The results of the outer numbers and positions in these ranges: in order at `to`.
+struct Part {
+  int64_t outer, outer_end, position, position_end;
+};
+
+// Combines the elements of each position in the order of their places in the window. Returns false
+// if the program is to stop.
+template <class Op, class T>
+bool reduce_part(const Pass& pass, const Part& part, const T* x, T* to, Tiles& tiles) {
+  static const auto combine = best_loop_of<combine_rows<Op, T>, T>();
+  const auto& dimension = pass.dimension;
+  const int64_t count = part.position_end - part.position, inner = pass.inner;
+  std::fill_n(to, (part.outer_end - part.outer) * count * inner, Op::template identity<T>());
+  // Runs along the longer one of the dimension and the window.
+  const bool is_by_place = dimension.window <= dimension.num_positions;
+  for (int64_t i = 0; i < (is_by_place ? dimension.window : count); ++i) {
+    const Covered run = is_by_place ? dimension.positions(i, part.position, count)
+                                    : dimension.places(part.position + i);
+    T* const first = to + (is_by_place ? run.first : i) * inner;
+    for (int64_t outer = part.outer; outer < part.outer_end; ++outer) {
+      combine(x + outer * pass.size * inner + run.offset, run.offset_step,
+              first + (outer - part.outer) * count * inner, is_by_place ? run.step * inner : 0,
+              run.count, inner);
+      if (!tiles.go_on(run.count * inner + 1)) return false;
     }
   }
+  return true;
+}
+
+template <class Op, class T>
+void run_pass(const Pass& pass, const void* x, void* y) {
+  if (pass.result_size() == 0) return;
+  constexpr int64_t kPartElements = 4096;  // results of a tile: they stay in the cache
+  const int64_t positions = pass.dimension.num_positions, row = positions * pass.inner;
+  const int64_t strip = std::clamp<int64_t>(kPartElements / pass.inner, 1, positions);
+  const int64_t outers = std::clamp<int64_t>(kPartElements / row, 1, pass.outer);
+  const int64_t strips = (positions - 1) / strip + 1;
+  const int64_t cost = saturated_product(pass.result_size(), pass.dimension.window);
+  run_tiles(((pass.outer - 1) / outers + 1) * strips, num_threads_for(cost), [&](Tiles& tiles) {
+    for (int64_t tile; tiles.next(tile);) {
+      const int64_t outer = tile / strips * outers, position = tile % strips * strip;
+      const Part part = {outer, std::min(outer + outers, pass.outer), position,
+                         std::min(position + strip, positions)};
+      T* const to = static_cast<T*>(y) + outer * row + position * pass.inner;
+      if (!reduce_part<Op>(pass, part, static_cast<const T*>(x), to, tiles)) return;
+    }
+  });
 }
 
 struct ReducePlan {
@@ -169,6 +223,8 @@ Kernel make_reduce_window(Types inputs, Types outputs, const Params* params) {
 
 // ---- selections
 
+constexpr int64_t kNothing = -1;
+
 struct SelectPlan {
   std::vector<WindowDimension> dimensions;
   int64_t positions = 1, window = 1;
@@ -182,24 +238,29 @@ struct SelectPlan {
 // The element selected by the window at a position; kNothing if the window covers no element.
 template <class T, bool is_max>
 int64_t selected(const SelectPlan& plan, const T* elements, int64_t position) {
-  const int64_t* at[kMaxRank];
+  Covered at[kMaxRank];
+  int64_t numbers[kMaxRank], offset = 0;
   const size_t rank = plan.dimensions.size();
   for (size_t i = rank; i-- > 0;) {
-    at[i] = plan.dimensions[i].at(position % plan.dimensions[i].num_positions);
+    at[i] = plan.dimensions[i].places(position % plan.dimensions[i].num_positions);
+    if (at[i].count == 0) return kNothing;
     position /= plan.dimensions[i].num_positions;
+    offset += at[i].offset;
+    numbers[i] = 0;
   }
-  int64_t best = kNothing;
-  for (int64_t place = 0; place < plan.window; ++place) {
-    int64_t offset = 0, rest = place;
-    for (size_t i = rank; i-- > 0 && offset != kNothing;) {
-      const int64_t step = at[i][rest % plan.dimensions[i].window];
-      rest /= plan.dimensions[i].window;
-      offset = step == kNothing ? kNothing : offset + step;
+  int64_t best = offset;
+  // Counts through the places in row-major order.
+  for (size_t i = rank; i-- > 0;) {
+    offset += at[i].offset_step;
+    if (++numbers[i] == at[i].count) {
+      offset -= at[i].count * at[i].offset_step;
+      numbers[i] = 0;
+      continue;
     }
-    if (offset == kNothing) continue;
-    const bool is_kept = best != kNothing && (is_max ? elements[best] >= elements[offset]
-                                                     : elements[best] <= elements[offset]);
+    const bool is_kept =
+        is_max ? elements[best] >= elements[offset] : elements[best] <= elements[offset];
     if (!is_kept) best = offset;
+    i = rank;
   }
   return best;
 }
