@@ -467,8 +467,7 @@ config = Config()
 def _read_environment() -> None:
     for flag in FLAGS.values():
         variable = f"FARCALL_{flag.name.upper()}"
-        text = os.environ.get(variable)
-        if text is not None:
+        if text := os.environ.get(variable):
             _set(flag, _checked(flag, text, f"environment variable {variable}"))
 
 

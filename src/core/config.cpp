@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <string>
 
 #include <fmt/format.h>
 
+#include <farcall/core/environment.h>
 #include <farcall/core/error.h>
 
 namespace farcall {
@@ -56,9 +56,7 @@ void check(Flag flag, unsigned value) {
 bool is_on_in_environment(std::string_view flag) {
   std::string name = fmt::format("FARCALL_{}", flag);
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
-  const char* value = std::getenv(name.c_str());
-  constexpr std::string_view kOn[] = {"1", "true", "t", "yes", "y", "on"};
-  return value != nullptr && std::ranges::find(kOn, std::string_view(value)) != std::end(kOn);
+  return environment_switch_at_load(name.c_str(), false);
 }
 
 }  // namespace

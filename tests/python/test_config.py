@@ -174,6 +174,35 @@ def test_an_environment_variable_with_a_wrong_value_is_named():
     assert "environment variable FARCALL_DEBUG_NANS: flag debug_nans must be" in ran.stderr
 
 
+def test_an_empty_environment_variable_is_as_none():
+    names = ["MEMORY_POOL_LIMIT", "ENABLE_X64", "ENGINE", "JIT", "JIT_LOOPS", "FUSION"]
+    program = "farcall.config, farcall.config.jit_loops, farcall.numpy.ones(2)"
+    ran = flags_in_a_process(program, **{f"FARCALL_{name}": "" for name in names})
+    assert "<farcall.config of default values> True [1. 1.]" in ran.stdout, ran.stderr
+
+
+@pytest.mark.parametrize("value", ["off", "False", " 0 ", "no"])
+def test_words_switch_the_engine_as_they_switch_flags(value):
+    program = """(lambda c: (farcall.config.jit_loops, c.report().num_clusters))(
+        farcall.jit(lambda x: farcall.numpy.tanh(x) * x).lower(1.0).compile())"""
+    ran = flags_in_a_process(program, FARCALL_JIT=value, FARCALL_FUSION=value)
+    assert ran.stdout == "(False, 0)\n", ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("FARCALL_JIT", "2", "1 or 0 or always"),
+        ("FARCALL_JIT", "alwayz", "1 or 0 or always"),
+        ("FARCALL_FUSION", "none", "1 or 0"),
+    ],
+)
+def test_a_misspelt_switch_of_the_engine_is_an_error_of_the_first_program(name, value, wanted):
+    ran = flags_in_a_process("farcall.numpy.ones(2)", **{name: value})
+    message = f'ValueError: environment variable {name}: expected {wanted}, got "{value}"'
+    assert message in ran.stderr
+
+
 # ---- disable_jit ----
 
 

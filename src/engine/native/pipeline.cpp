@@ -1,12 +1,11 @@
 #include "engine/native/pipeline.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include <farcall/core/environment.h>
 #include <farcall/primitives/primitives.h>
 #include <farcall/primitives/structural.h>
 #include <farcall/program/walk.h>
@@ -21,10 +20,7 @@
 namespace farcall::native {
 
 bool is_fusion_on() {
-  static const bool is_on = [] {
-    const char* value = std::getenv("FARCALL_FUSION");
-    return !value || std::string_view(value) != "0";
-  }();
+  static const bool is_on = environment_switch("FARCALL_FUSION", true);
   return is_on;
 }
 

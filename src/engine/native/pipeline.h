@@ -14,8 +14,8 @@ struct Passed {
 // Also transforms the programs in loops and branches. Raises what choose_platform raises.
 Passed run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate);
 
-// Whether clusters are formed: true unless the environment variable FARCALL_FUSION is 0, for tests
-// and debugging.
+// Whether clusters are formed: true unless the environment variable FARCALL_FUSION is off, for
+// tests and debugging. Raises INVALID_ARGUMENT, on each call, for a wrong value.
 bool is_fusion_on();
 
 }  // namespace farcall::native

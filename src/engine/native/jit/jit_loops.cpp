@@ -1,24 +1,15 @@
 #include <farcall/engine/jit_loops.h>
 
-#include <cstdlib>
-#include <string_view>
+#include <farcall/core/environment.h>
 
 #include "engine/native/jit/at_once.h"
 
 namespace farcall {
-namespace {
 
-std::string_view setting() {
-  const char* value = std::getenv("FARCALL_JIT");
-  return value ? value : "";
-}
-
-}  // namespace
-
-std::atomic<bool> detail::jit_loops{setting() != "0"};
+std::atomic<bool> detail::jit_loops{environment_switch_at_load("FARCALL_JIT", true, "always")};
 
 bool native::jit::makes_code_at_once() {
-  static const bool is_at_once = setting() == "always";
+  static const bool is_at_once = environment("FARCALL_JIT") == "always";
   return is_at_once;
 }
 

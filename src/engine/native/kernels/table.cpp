@@ -1,6 +1,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include <farcall/core/environment.h>
 #include <farcall/core/error.h>
 
 #include "engine/native/kernels/elementwise/elementwise.h"
@@ -14,6 +15,7 @@ namespace {
 using KernelRows = std::unordered_map<std::string_view, const KernelRow*>;
 
 KernelRows all_rows() {
+  check_environment();
   choose_instruction_set();
   KernelRows rows;
   for (const auto family :
