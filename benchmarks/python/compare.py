@@ -6,6 +6,9 @@
 
 Every row's results are compared before it is timed. The peers then take turns, block by block, so
 that a busy machine disturbs all alike. With words, only rows whose name or family has all of them.
+
+Exit codes: 1 for a row that is slower than before (--against), or whose results differ; 2 if rows
+could not be measured or compared: a wrong option or file, no row, a peer that ended.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from peers.rows import Row, all_rows
@@ -30,6 +33,11 @@ from tqdm import tqdm
 HERE = pathlib.Path(__file__).resolve().parent
 PEERS = ("farcall", "jax", "numpy", "torch", "numba")
 NEEDED = {"jax": "jax", "torch": "torch", "numba": "numba"}
+
+
+def fail(why: str) -> NoReturn:
+    print(f"benchmarks/compare: {why}", file=sys.stderr)
+    sys.exit(2)
 
 
 # ---- peers in processes ----
@@ -60,7 +68,7 @@ class Peer:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            sys.exit(f"benchmarks/compare: the process of {self.name} ended; see above")
+            fail(f"the process of {self.name} ended; see above")
         return json.loads(line)
 
     def end(self) -> None:
@@ -199,18 +207,35 @@ def plot(results: dict[str, Any], peers: list[str], path: str) -> None:
     figure.savefig(path, dpi=110)
 
 
+def read_saved(path: str) -> dict[str, Any]:
+    """The rows of a saved run."""
+    try:
+        rows = json.loads(pathlib.Path(path).read_text()).get("rows", {})
+        is_saved = all("median" in figures[p] for figures in rows.values() for p in figures)
+    except OSError as error:
+        fail(f"--against {path}: {error.strerror}")
+    except (ValueError, AttributeError, TypeError):
+        is_saved = False
+    if not is_saved:
+        fail(f"--against {path}: this is no run that --save has written")
+    return rows
+
+
 def regressions(now: dict[str, Any], then: dict[str, Any]) -> list[str]:
     """Rows whose ratio to JAX grew by more than the spread of both runs, and by a tenth."""
-    slower = []
+    slower, num_compared = [], 0
     for row, figures in now.items():
         new, old = ratio(figures, "jax"), ratio(then.get(row, {}), "jax")
         if new is None or old is None:
             continue
+        num_compared += 1
         spread = sum(
             run[peer]["spread"] for run in (figures, then[row]) for peer in ("farcall", "jax")
         )
         if new > old * (1.1 + spread):
             slower.append(f"{row}: {new:.2g} of JAX's time, {old:.2g} before")
+    if num_compared == 0:
+        fail("--against: no row was compared: none has times of farcall and jax in both runs")
     return slower
 
 
@@ -234,7 +259,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--busy", action="store_true", help="while another process works")
     parser.add_argument("--memory", action="store_true", help="peaks of memory too")
     parser.add_argument("--save", metavar="JSON", help="write all figures")
-    parser.add_argument("--against", metavar="JSON", help="a saved run; exit 1 for slower rows")
+    parser.add_argument(
+        "--against", metavar="JSON", help="a saved run; exit code 1 for slower rows"
+    )
     parser.add_argument("--plot", metavar="PNG", help="draw the ratios")
     parser.add_argument("--list", action="store_true", help="the names of the rows, and no more")
     parser.add_argument("words", nargs="*", help="which rows; all without any")
@@ -245,7 +272,7 @@ def start_peers(names: list[str]) -> list[Peer]:
     peers = []
     for name in names:
         if name not in PEERS:
-            sys.exit(f"benchmarks/compare: no peer {name!r}; there are {', '.join(PEERS)}")
+            fail(f"no peer {name!r}; there are {', '.join(PEERS)}")
         python = find_python(name)
         if python is None:
             print(f"{name} is not installed and left out", file=sys.stderr)
@@ -262,11 +289,11 @@ def main() -> None:
         if all(word in f"{row.name} {row.family}" for word in options.words)
     ]
     if not rows:
-        sys.exit("benchmarks/compare: no row has all of these words; --list names the rows")
+        fail("no row has all of these words; --list names the rows")
     if options.list:
         print("\n".join(f"{row.family}: {row.name}" for row in rows))
         return
-    then = json.loads(pathlib.Path(options.against).read_text()) if options.against else None
+    then = read_saved(options.against) if options.against else None
     peers = start_peers(options.peers.split(","))
     names = [peer.name for peer in peers]
     blocks, block_ns = (5, 2e7) if options.quick else (15, 1e8)
@@ -297,8 +324,10 @@ def main() -> None:
         pathlib.Path(options.save).write_text(json.dumps(saved, indent=1) + "\n")
     if options.plot:
         plot(results, names, options.plot)
-    slower = regressions(results, then["rows"]) if then else []
-    for line in [*wrong, *slower]:
+    for line in wrong:
+        print(line, file=sys.stderr)
+    slower = regressions(results, then) if then is not None else []
+    for line in slower:
         print(line, file=sys.stderr)
     sys.exit(1 if wrong or slower else 0)
 

@@ -61,5 +61,26 @@ def test_every_row_is_a_function_of_the_traced_peers(monkeypatch):
 )
 def test_what_there_is_not_is_said(arguments, message):
     done = compare(*arguments)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "then.json: No such file or directory"),
+        ("{", "then.json: this is no run that --save has written"),
+        ("[]", "then.json: this is no run that --save has written"),
+        ('{"rows": {"layer norm, 64": {"farcall": 1}}}', "no run that --save has written"),
+        ("{}", "no row was compared"),
+        ('{"rows": {"another": {}}}', "no row was compared"),
+    ],
+)
+def test_a_file_that_cannot_be_compared_is_no_slower_row(tmp_path, text, message):
+    saved = tmp_path / "then.json"
+    if text is not None:
+        saved.write_text(text)
+    done = compare("--peers", "farcall", "layer norm, 64", "--against", saved)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
