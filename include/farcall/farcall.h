@@ -83,6 +83,7 @@
 #include <farcall/scipy/linalg.h>
 #include <farcall/scipy/ndimage.h>
 #include <farcall/scipy/signal.h>
+#include <farcall/scipy/sparse.h>
 #include <farcall/scipy/special_matrices.h>
 #include <farcall/scipy/stats.h>
 #include <farcall/trace/array.h>

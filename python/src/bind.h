@@ -52,6 +52,7 @@ void bind_segments(nb::module_& module);           // segment reductions, trees 
 void bind_shape_dtype(nb::module_& module);        // ShapeDtypeStruct
 void bind_scipy_linalg(nb::module_& module);       // linear algebra with scipy's names
 void bind_signal(nb::module_& module);             // signal processing
+void bind_sparse(nb::module_& module);             // iterative solvers
 void bind_special(nb::module_& module);            // special functions
 void bind_stats(nb::module_& module);              // distributions
 void bind_testing(nb::module_& module);            // checks of derivatives and of batching

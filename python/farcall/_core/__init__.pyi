@@ -22,6 +22,7 @@ from farcall._core import random as random
 from farcall._core import scipy_linalg as scipy_linalg
 from farcall._core import sharding as sharding
 from farcall._core import signal as signal
+from farcall._core import sparse as sparse
 from farcall._core import special as special
 from farcall._core import stats as stats
 from farcall._core import testing as testing

@@ -5,6 +5,7 @@ from farcall.scipy import integrate as integrate
 from farcall.scipy import linalg as linalg
 from farcall.scipy import ndimage as ndimage
 from farcall.scipy import signal as signal
+from farcall.scipy import sparse as sparse
 from farcall.scipy import special as special
 from farcall.scipy import stats as stats
 
