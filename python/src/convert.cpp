@@ -16,6 +16,7 @@
 #include "interpreter_lock.h"
 #include "iterate.h"
 #include "known_arrays.h"
+#include "recursion.h"
 
 namespace farcall::python {
 namespace {
@@ -47,6 +48,15 @@ Array from_array_protocol(PyObject* object, Intake intake) {
   if (!made) nb::raise_python_error();
   nb::object owner = nb::steal(made);
   return array_from_numpy(made, intake);
+}
+
+// What the method __jax_array__ of an object returns; null if it has none.
+Array from_jax_array_protocol(nb::handle object, Intake intake) {
+  nb::object made = nb::getattr(object, "__jax_array__", nb::handle());
+  if (!made.is_valid()) return {};
+  const Recursion recursion(" in __jax_array__");
+  return to_array(made(), fmt::format("what {}.__jax_array__ returns", python_type_name(object)),
+                  intake);
 }
 
 // Converts a Python int that does not fit into int64 but may fit into `dtype` (uint64, floats).
@@ -94,8 +104,9 @@ Array try_to_array(nb::handle object, Intake intake) {
       PyDict_Check(raw)) {
     return {};
   }
-  const bool has_array_protocol = nb::hasattr(object, "__array__");
   if (is_buffer(object)) return from_array_protocol(raw, {.keeps_64_bits = true});
+  if (Array made = from_jax_array_protocol(object, intake); !made.is_null()) return made;
+  const bool has_array_protocol = nb::hasattr(object, "__array__");
   if (nb::hasattr(object, "__dlpack__")) {
     try {
       return from_dlpack(object, !intake.may_share);

@@ -38,7 +38,7 @@ struct Intake {
 };
 
 // Accepts arrays, Python numbers (weakly typed), numpy arrays and scalars, and objects with
-// __array__ or __dlpack__, but not lists. Null if the object is not an array.
+// __jax_array__, __array__ or __dlpack__, but not lists. Null if the object is not an array.
 Array try_to_array(nb::handle object, Intake intake = {});
 // The same; raises TypeError naming `what` if the object is not an array.
 Array to_array(nb::handle object, std::string_view what, Intake intake = {});

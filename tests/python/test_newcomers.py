@@ -371,3 +371,59 @@ def with_jvp(f):
 def test_callables_that_tell_no_name_can_be_transformed(name):
     transform, expected = TRANSFORMS[name]
     np.testing.assert_array_equal(transform(Foreign())(fnp.array([1.0, 2.0])), expected)
+
+
+# ---- objects that stand for arrays ---------------------------------------------------------------
+
+
+class Parameter:
+    """An object of a library, such as a parameter of a network, that stands for an array."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __jax_array__(self):
+        return self.value
+
+
+STANDS_FOR = {
+    "left": lambda n, x, p: p + x,
+    "right": lambda n, x, p: x - p,
+    "product": lambda n, x, p: (x @ p, p @ x),
+    "comparison": lambda n, x, p: x < p,
+    "asarray": lambda n, x, p: n.asarray(p, dtype="int32"),
+    "list": lambda n, x, p: n.array([[p, x], [p, p]]),
+    "einsum": lambda n, x, p: n.einsum("i,i->", p, x),
+    "set": lambda n, x, p: x.at[:].set(p),
+    "stack": lambda n, x, p: n.stack([p, x]),
+    "shape": lambda n, x, p: (n.shape(p), n.ndim(p), n.size(p)),
+    "of numpy": lambda n, x, p: x + Parameter(np.float32([1, 2, 3])),
+}
+
+
+@pytest.mark.parametrize("name", STANDS_FOR)
+def test_objects_with_jax_array_count_as_their_arrays(name):
+    results = []
+    for module in (fnp, jnp):
+        x = module.arange(3.0)
+        results.append(jax.tree.leaves(STANDS_FOR[name](module, x, Parameter(x * 2 + 1))))
+    for ours, theirs in zip(*results, strict=True):
+        assert np.asarray(ours).dtype == np.asarray(theirs).dtype
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_objects_that_stand_for_traced_arrays_and_for_nothing():
+    def total(x):
+        return fnp.sin(Parameter(x)).sum() + (Parameter(x * x) + x).sum()
+
+    x = fnp.arange(3.0)
+    np.testing.assert_allclose(fc.jit(fc.grad(total))(x), np.cos(x) + 2 * np.asarray(x) + 1)
+    with pytest.raises(
+        TypeError,
+        match=r"what Parameter.__jax_array__ returns must be an array or a number, got 'a'",
+    ):
+        fnp.sin(Parameter("a"))
+    endless = Parameter(None)
+    endless.value = endless
+    with pytest.raises(RecursionError):
+        fnp.sin(endless)

@@ -35,7 +35,7 @@ _f = _core.numpy
 
 _PYTHON_NUMBERS = (builtins.bool, int, float, complex)
 # Types that numpy treats as arrays over their memory.
-_MEMORY = (memoryview, array_module.array, ctypes.Array)
+_MEMORY = (memoryview, bytearray, array_module.array, ctypes.Array)
 
 
 def array(
@@ -119,6 +119,8 @@ def _make(value: Any, dtype: Any, share: builtins.bool) -> Array:
 def _from_sequence(value: list[Any], dtype: Any) -> Array:
     kinds: dict[Any, Any] = {}
     _collect_kinds(value, kinds)
+    if builtins.any(hasattr(x, "__jax_array__") for x in kinds.values()):
+        return _from_sequence(_with_arrays(value), dtype)
     elements = kinds.values()
     has_python_numbers_alone = builtins.all(kind in _PYTHON_NUMBERS for kind in kinds)
     if dtype is None and len(kinds) > 1 and not has_python_numbers_alone:
@@ -174,6 +176,13 @@ def _collect_kinds(value: Any, kinds: dict[Any, Any]) -> None:
         kinds.setdefault(value.dtype, value)
     else:
         kinds.setdefault(type(value), value)
+
+
+def _with_arrays(value: Any) -> Any:
+    """A nested list with arrays in place of the objects that have ``__jax_array__``."""
+    if isinstance(value, (list, tuple)):
+        return [_with_arrays(item) for item in value]
+    return _f.as_array(value, "array") if hasattr(value, "__jax_array__") else value
 
 
 def _common_dtype(elements: Iterable[Any]) -> Any:

@@ -35,6 +35,8 @@ _f = _core.numpy
 
 def shape(a: Any) -> tuple[int, ...]:
     """The shape of ``a``."""
+    if hasattr(a, "__jax_array__"):
+        a = as_array(a, "shape")
     return np.shape(a) if not isinstance(a, Array) else a.shape
 
 
