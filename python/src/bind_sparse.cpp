@@ -98,9 +98,9 @@ void def_solver(nb::module_& module, const char* name, Solver solver) {
     system.read(name, x0, tol, atol, maxiter, m, options);
     return unflatten_arrays(system.tree, solver(system.a, system.b, options));
   };
-  module.def(name, solve, nb::arg("A").none(), nb::arg("b").none(), nb::arg("x0").none(),
+  module.def(name, solve, nb::arg("a").none(), nb::arg("b").none(), nb::arg("x0").none(),
              nb::arg("tol").none(), nb::arg("atol").none(), nb::arg("maxiter").none(),
-             nb::arg("M").none());
+             nb::arg("m").none());
 }
 
 nb::object gmres(nb::handle a, nb::handle b, nb::handle x0, nb::handle tol, nb::handle atol,
@@ -116,9 +116,9 @@ nb::object gmres(nb::handle a, nb::handle b, nb::handle x0, nb::handle tol, nb::
 void bind_sparse(nb::module_& module) {
   def_solver(module, "cg", solvers::cg);
   def_solver(module, "bicgstab", solvers::bicgstab);
-  module.def("gmres", gmres, nb::arg("A").none(), nb::arg("b").none(), nb::arg("x0").none(),
+  module.def("gmres", gmres, nb::arg("a").none(), nb::arg("b").none(), nb::arg("x0").none(),
              nb::arg("tol").none(), nb::arg("atol").none(), nb::arg("restart"),
-             nb::arg("maxiter").none(), nb::arg("M").none(), nb::arg("is_incremental"));
+             nb::arg("maxiter").none(), nb::arg("m").none(), nb::arg("is_incremental"));
 }
 
 }  // namespace farcall::python

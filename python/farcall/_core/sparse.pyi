@@ -2,16 +2,16 @@
 
 from typing import Any
 
-def cg(A: Any, b: Any, x0: Any, tol: Any, atol: Any, maxiter: Any, M: Any) -> Any: ...
-def bicgstab(A: Any, b: Any, x0: Any, tol: Any, atol: Any, maxiter: Any, M: Any) -> Any: ...
+def cg(a: Any, b: Any, x0: Any, tol: Any, atol: Any, maxiter: Any, m: Any) -> Any: ...
+def bicgstab(a: Any, b: Any, x0: Any, tol: Any, atol: Any, maxiter: Any, m: Any) -> Any: ...
 def gmres(
-    A: Any,
+    a: Any,
     b: Any,
     x0: Any,
     tol: Any,
     atol: Any,
     restart: int,
     maxiter: Any,
-    M: Any,
+    m: Any,
     is_incremental: bool,
 ) -> Any: ...
