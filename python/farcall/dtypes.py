@@ -123,11 +123,19 @@ def _kind_of_narrow(name: str) -> type | None:
     return np.signedinteger if name.startswith("int") else None
 
 
-def result_type(*args: Any) -> np.dtype[Any]:
-    """The promoted dtype of these arrays, numbers and dtypes."""
+def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
+    """The promoted dtype of these arrays, numbers and dtypes.
+
+    With ``return_weak_type_flag``, a pair of it and whether it is weak: that of Python numbers
+    alone.
+    """
     if not args:
         raise ValueError("result_type: needs at least one array or dtype")
-    return _core.promoted_dtype([_scalar_of(value) for value in args])
+    types = [_scalar_of(value) for value in args]
+    dtype = _core.promoted_dtype(types)
+    if not return_weak_type_flag:
+        return dtype
+    return dtype, all(type.weak_type for type in types)
 
 
 def _scalar_of(value: Any) -> _core.ShapeDtypeStruct:

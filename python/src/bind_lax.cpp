@@ -253,7 +253,9 @@ void bind_others(nb::module_& module) {
         return wrap_object(lax::stop_gradient(argument(x, "stop_gradient", "x")));
       },
       nb::arg("x"));
-  module.def("create_token", [] { return wrap_object(lax::create_token()); });
+  module.def(
+      "create_token", [](nb::handle) { return wrap_object(lax::create_token()); },
+      nb::arg("_").none() = nb::none());
 }
 
 }  // namespace

@@ -18,16 +18,27 @@
 namespace farcall::python {
 namespace {
 
+// Raises TypeError unless an argument of numpy is None.
+void refuse(const std::string& function, const char* name, nb::handle value, const char* why) {
+  if (value.is_none()) return;
+  throw TypeError(
+      fmt::format("{}: {} must be None, as {}; got {}", function, name, why, repr_of(value)));
+}
+
 void bind_order(nb::module_& module) {
   const auto def_sort = [&](const char* name, auto function) {
     module.def(
         name,
-        [name = std::string(name), function](nb::handle x, std::optional<int64_t> axis, bool,
+        [name = std::string(name), function](nb::handle x, std::optional<int64_t> axis,
+                                             nb::handle kind, nb::handle order, bool,
                                              bool descending) {
+          refuse(name, "kind", kind, "all sorts are stable");
+          refuse(name, "order", order, "arrays have no fields");
           return wrap_object(function(argument(x, name, "a"), axis, descending));
         },
-        nb::arg("a").none(), nb::arg("axis").none() = -1, nb::kw_only(), nb::arg("stable") = true,
-        nb::arg("descending") = false);
+        nb::arg("a").none(), nb::arg("axis").none() = -1, nb::kw_only(),
+        nb::arg("kind").none() = nb::none(), nb::arg("order").none() = nb::none(),
+        nb::arg("stable") = true, nb::arg("descending") = false);
   };
   def_sort("sort", numpy::sort);
   def_sort("argsort", numpy::argsort);

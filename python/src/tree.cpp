@@ -296,10 +296,18 @@ TreeDef with_float0(const TreeDef& tree, std::span<const bool> is_float0) {
 
 std::string text_of(const TreeDef& tree) { return fmt::format("PyTreeDef({})", tree.to_string()); }
 
+// Containers, Nones and leaves.
+size_t num_nodes(const TreeDef& tree) {
+  size_t count = 1;
+  for (const TreeDef& child : tree.children()) count += num_nodes(child);
+  return count;
+}
+
 void bind_tree(nb::module_& module) {
   nb::class_<TreeDef>(module, "PyTreeDef",
                       "The structure of a pytree: its containers, not its leaves.")
       .def_prop_ro("num_leaves", &TreeDef::num_leaves)
+      .def_prop_ro("num_nodes", num_nodes)
       .def("unflatten",
            [](const TreeDef& self, nb::object leaves) {
              std::vector<nb::object> all;

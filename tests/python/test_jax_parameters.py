@@ -32,13 +32,12 @@ LEFT_OUT = {"out_sharding", "accuracy"}
 UFUNCS = {"out", "where"}
 # What functions leave out besides.
 LEFT_OUT_OF = {
-    "numpy.argsort": {"kind", "order", "dtype"},
+    "numpy.argsort": {"dtype"},
     "numpy.einsum": {"_dot_general"},
     "numpy.nanpercentile": {"weights"},
     "numpy.nanquantile": {"weights"},
     "numpy.percentile": {"weights"},
     "numpy.quantile": {"weights"},
-    "numpy.sort": {"kind", "order"},
     "lax.all_gather": {"to"},
     "lax.cond": {"true_fun", "false_fun"},
     "lax.igamma": {"a"},

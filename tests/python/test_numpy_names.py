@@ -8,6 +8,7 @@ from typing import Any
 
 import farcall as fc
 import farcall.numpy as fnp
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -165,6 +166,78 @@ def test_spacing_and_sort_complex_are_those_of_numpy() -> None:
     assert fnp.sort_complex(np.int8([3, 1])).dtype == np.complex64
     with pytest.raises(ValueError, match="complex"):
         fnp.spacing(z)
+
+
+# ---- the array API -------------------------------------------------------------------------------
+
+
+def test_the_namespace_describes_itself_as_that_of_jax() -> None:
+    assert fnp.__array_api_version__ == jnp.__array_api_version__
+    assert fnp.zeros(1).__array_namespace__(api_version=fnp.__array_api_version__) is fnp
+    for x64 in (False, True):
+        with fc.enable_x64(x64), jax.enable_x64(x64):
+            ours, theirs = fnp.__array_namespace_info__(), jnp.__array_namespace_info__()
+            assert ours.default_dtypes() == theirs.default_dtypes()
+            assert ours.dtypes() == theirs.dtypes()
+            for kind in ("bool", "integral", "real floating", ("unsigned integer", "numeric")):
+                assert ours.dtypes(kind=kind) == theirs.dtypes(kind=kind)
+    assert ours.devices() == [None, *fc.devices()]
+    assert ours.default_device() is None
+    assert ours.capabilities().keys() == theirs.capabilities().keys()
+    with pytest.raises(ValueError, match="kind must be among"):
+        ours.dtypes(kind="text")
+    rank = ours.capabilities()["max dimensions"]
+    assert fnp.zeros((1,) * rank).ndim == rank
+    with pytest.raises(ValueError, match=str(rank)):
+        fnp.zeros((1,) * (rank + 1))
+
+
+# ---- arguments -----------------------------------------------------------------------------------
+
+
+def _fill(row: Any, width: Any, axis: int, options: Any) -> Any:
+    row = row.at[: width[0]].set(7 + axis + options.get("a", 0))
+    return row.at[row.shape[0] - width[1] :].set(row[width[0]])
+
+
+ARGUMENTS: dict[str, Any] = {
+    "pad by a function": lambda m: m.numpy.pad(
+        m.numpy.arange(6.0).reshape(2, 3), ((1, 2), (0, 1)), mode=_fill
+    ),
+    "pad with options": lambda m: m.numpy.pad(m.numpy.arange(3), 2, mode=_fill, a=3),
+    "bytearray": lambda m: m.numpy.array(bytearray(b"ab")),
+    "take by bools": lambda m: m.numpy.take(m.numpy.arange(5.0), np.array([True, False, True])),
+    "take along": lambda m: m.numpy.take(
+        m.numpy.arange(6.0).reshape(2, 3), np.array([[True], [False]]), axis=1
+    ),
+    "sort": lambda m: m.numpy.sort(np.int32([3, 1, 2]), kind=None, order=None),
+    "argsort": lambda m: m.numpy.argsort(np.int32([3, 1, 2]), kind=None, order=None),
+    "broadcast_like": lambda m: m.lax.broadcast_like(np.float32([1, 2, 3]), np.ones((2, 3))),
+    "shape_as_value": lambda m: m.lax.shape_as_value((2, 3)),
+    "num_nodes": lambda m: m.tree.structure({"a": [1, (2, None)], "b": {}}).num_nodes,
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_arguments_mean_what_they_mean_in_jax(name: str) -> None:
+    ours, theirs = ARGUMENTS[name](fc), ARGUMENTS[name](jax)
+    assert np.asarray(ours).dtype == np.asarray(theirs).dtype
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_other_forms_of_arguments_and_results() -> None:
+    assert fc.lax.create_token(None).dtype == fc.lax.create_token().dtype
+    shapes = np.ones((2, 3)), np.ones((3, 4)), np.ones((4, 5))
+    path, text = fnp.einsum_path("ij,jk,kl->il", *shapes)
+    assert path == [(1, 2), (0, 1)]
+    assert "ij,jk,kl->il" in text
+    assert fnp.einsum("ij,jk,kl->il", *shapes, optimize=path).shape == (2, 5)
+    for values in ((1, 2.0), (1, np.int8(2)), (fnp.float16, 1)):
+        ours = fc.dtypes.result_type(*values, return_weak_type_flag=True)
+        assert ours == jax.dtypes.result_type(*values, return_weak_type_flag=True)
+    for name in ("kind", "order"):
+        with pytest.raises(TypeError, match=f"sort: {name} must be None"):
+            fnp.argsort(np.int32([1]), **{name: "x"})  # type: ignore[arg-type]
 
 
 # ---- trees ---------------------------------------------------------------------------------------

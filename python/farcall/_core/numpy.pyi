@@ -172,10 +172,22 @@ def repeat(
     a: ArrayLike, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None
 ) -> Array: ...
 def sort(
-    a: ArrayLike, axis: int | None = -1, *, stable: bool = True, descending: bool = False
+    a: ArrayLike,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
 ) -> Array: ...
 def argsort(
-    a: ArrayLike, axis: int | None = -1, *, stable: bool = True, descending: bool = False
+    a: ArrayLike,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
 ) -> Array: ...
 def split(
     ary: ArrayLike, indices_or_sections: _Sizes | Iterable[int], axis: int = 0

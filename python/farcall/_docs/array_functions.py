@@ -278,6 +278,8 @@ _OTHERS = {
         Args:
           a: an array.
           axis: the axis to sort along; None for the flattened array.
+          kind: must be None; all sorts are stable.
+          order: must be None; arrays have no fields.
           stable: whether equal elements keep their order.
           descending: whether to sort in descending order.
 
@@ -290,6 +292,8 @@ _OTHERS = {
         Args:
           a: an array.
           axis: the axis to sort along; None for the flattened array.
+          kind: must be None; all sorts are stable.
+          order: must be None; arrays have no fields.
           stable: whether equal elements keep their order.
           descending: whether to sort in descending order.
 

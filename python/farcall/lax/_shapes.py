@@ -11,6 +11,7 @@ from farcall import _core
 from farcall.numpy._shapes import broadcast_shapes as broadcast_shapes
 
 __all__ = [
+    "broadcast_like",
     "broadcast_shapes",
     "dot",
     "dtype",
@@ -18,6 +19,7 @@ __all__ = [
     "full",
     "full_like",
     "reciprocal",
+    "shape_as_value",
     "stack",
     "unstack",
 ]
@@ -28,6 +30,18 @@ _lax: Any = _core.lax
 
 def _array(value: Any, function: str, name: str) -> _core.Array:
     return _f.as_array(value, f"{function}: argument {name}")
+
+
+def broadcast_like(arr: Any, like_arr: Any) -> _core.Array:
+    """``arr``, broadcast to the shape of ``like_arr`` and put where that is committed to be."""
+    like = _array(like_arr, "broadcast_like", "like_arr")
+    made = _f.broadcast_to(_array(arr, "broadcast_like", "arr"), like.shape)
+    return _core.devices.committed_like(made, like) if _core.devices.is_committed(like) else made
+
+
+def shape_as_value(shape: Any) -> np.ndarray:
+    """The sizes of a shape as a numpy array of int32."""
+    return np.asarray(shape, np.int32)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> _core.Array:

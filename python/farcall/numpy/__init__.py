@@ -11,6 +11,7 @@ import numpy as _numpy
 from farcall import _core
 from farcall._core.numpy import *  # noqa: F403
 from farcall._public import public_names as _public_names
+from farcall.numpy import _array_api as _array_api
 from farcall.numpy import _methods as _methods
 from farcall.numpy import fft as fft
 from farcall.numpy import linalg as linalg
@@ -46,6 +47,9 @@ int_, uint, float_, complex_ = int32, uint32, float32, complex64  # noqa: F405
 single, double, csingle, cdouble = float32, float64, complex64, complex128  # noqa: F405
 object_ = _numpy.object_
 ComplexWarning = _numpy.exceptions.ComplexWarning
+
+__array_api_version__ = _array_api.VERSION
+__array_namespace_info__ = _array_api.namespace_info
 
 # Aliases.
 acos, acosh, asin, asinh = arccos, arccosh, arcsin, arcsinh  # noqa: F405

@@ -70,9 +70,14 @@ def _with_letters(subscripts: Any, operands: Any) -> tuple[str, list[Any]]:
 def einsum_path(
     subscripts: Any, /, *operands: Any, optimize: Any = "auto"
 ) -> tuple[list[Any], str]:
-    """The order in which numpy would multiply the operands, and a description of it."""
+    """The order in which numpy would multiply the operands, and a description of it.
+
+    The order is a list of tuples: the positions of the operands of each product, whose result
+    becomes the last operand.
+    """
     subscripts, arrays = _with_letters(subscripts, operands)
     shapes = [as_array(array, "einsum_path", f"operands[{i}]") for i, array in enumerate(arrays)]
     stand_ins = [np.broadcast_to(np.float32(0), array.shape) for array in shapes]
     how = "greedy" if optimize == "auto" else optimize
-    return np.einsum_path(subscripts, *stand_ins, optimize=how)
+    (_, *path), text = np.einsum_path(subscripts, *stand_ins, optimize=how)
+    return path, text

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
+from farcall.numpy._array_api import VERSION
 from farcall.numpy._common import Array, refuse_out
 
 _FUNCTIONS = (
@@ -120,7 +121,7 @@ def _contains(self: Array, value: Any) -> bool:
 def _array_namespace(self: Array, *, api_version: str | None = None) -> Any:
     """The functions of the array API standard: farcall.numpy."""
     del self
-    known = ("2021.12", "2022.12", "2023.12", "2024.12")
+    known = ("2021.12", "2022.12", "2023.12", VERSION)
     if api_version not in (None, *known):
         raise ValueError(
             f"__array_namespace__: api_version must be one of {', '.join(known)}, got "

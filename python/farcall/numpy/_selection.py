@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from farcall import _core
+from farcall.numpy._apply import apply_along_axis
 from farcall.numpy._common import committed_like, default_int, known_values
 
 __all__ = ["pad", "unique", "where"]
@@ -100,20 +102,29 @@ def unique(
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Array:
+def pad(
+    array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any
+) -> Array:
     """Pads ``array`` before and after, along each axis.
 
     Args:
       pad_width: (before, after) for each axis, one pair for all, or one number for all.
       mode: "constant" (``constant_values``, 0), "edge", "empty", "linear_ramp" (``end_values``, 0),
         "maximum", "mean" and "minimum" (of ``stat_length`` elements at either end, all by default),
-        "reflect", "symmetric" or "wrap".
+        "reflect", "symmetric" or "wrap". Or a function, which is called along one axis after the
+        other: ``mode(vector, (before, after), axis, kwargs)`` returns the vector, padded with
+        zeros until then, with its padding filled in.
 
     Raises:
       ValueError: for an unknown mode or option, and for invalid widths.
     """
     array = _array(array, "pad", "array")
     widths = _pairs(pad_width, array.ndim, "pad_width")
+    if callable(mode):
+        padded = pad(array, pad_width)
+        for axis, width in enumerate(widths):
+            padded = apply_along_axis(mode, axis, padded, width, axis, kwargs)
+        return padded
     values: Any = _pairs(0, array.ndim, "values")
     lengths: Any = []
     if mode in ("constant", "linear_ramp"):

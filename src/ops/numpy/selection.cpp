@@ -133,7 +133,9 @@ Array take(const Array& x, const Array& indices, std::optional<int64_t> axis,
            const TakeOptions& options) {
   if (!axis) return take(ravel(x), indices, 0, options);
   const int64_t along = normalize_axis(*axis, x.rank(), "take");
-  const auto [prepared, mode] = prepare(indices, x.shape()[along], options, "take");
+  const bool is_bool = indices.dtype() == DType::kBool;
+  const auto [prepared, mode] = prepare(is_bool ? astype(indices, DType::kInt32) : indices,
+                                        x.shape()[along], options, "take");
   Shape shape(x.shape().begin(), x.shape().begin() + along);
   shape.insert(shape.end(), indices.shape().begin(), indices.shape().end());
   shape.insert(shape.end(), x.shape().begin() + along + 1, x.shape().end());
