@@ -80,10 +80,12 @@
 #include <farcall/program/verify.h>
 #include <farcall/program/walk.h>
 #include <farcall/random/random.h>
+#include <farcall/scipy/fft.h>
 #include <farcall/scipy/linalg.h>
 #include <farcall/scipy/ndimage.h>
 #include <farcall/scipy/signal.h>
 #include <farcall/scipy/sparse.h>
+#include <farcall/scipy/special.h>
 #include <farcall/scipy/special_matrices.h>
 #include <farcall/scipy/stats.h>
 #include <farcall/trace/array.h>

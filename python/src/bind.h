@@ -50,6 +50,7 @@ void bind_profile(nb::module_& module);            // profiles of runs
 void bind_report(nb::module_& module);             // reports of compiled foreign calls
 void bind_segments(nb::module_& module);           // segment reductions, trees as vectors
 void bind_shape_dtype(nb::module_& module);        // ShapeDtypeStruct
+void bind_scipy_fft(nb::module_& module);          // cosine transforms
 void bind_scipy_linalg(nb::module_& module);       // linear algebra with scipy's names
 void bind_signal(nb::module_& module);             // signal processing
 void bind_sparse(nb::module_& module);             // iterative solvers

@@ -1,4 +1,4 @@
-// farcall.numpy.fft.
+// farcall.numpy.fft and farcall.scipy.fft.
 #include "bind.h"
 
 #include <string>
@@ -7,6 +7,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/numpy/fft.h>
+#include <farcall/scipy/fft.h>
 
 #include "bound_function.h"
 #include "text.h"
@@ -24,6 +25,29 @@ struct Argument<numpy::fft::Norm> {
     if (name == "forward") return Norm::kForward;
     invalid_argument(fmt::format("{}: {} must be 'backward', 'ortho' or 'forward', got {}",
                                  place.function, place.name, repr_of(object)));
+  }
+};
+
+// None and "backward", or "ortho".
+struct IsOrthonormal {
+  bool value;
+};
+template <>
+struct Argument<IsOrthonormal> {
+  static IsOrthonormal from(nb::handle object, ArgumentPlace place) {
+    return {!object.is_none() && index_of_word(object, place, {"backward", "ortho"}) == 1};
+  }
+};
+
+// The type of a cosine transform, of which only one is available.
+struct CosineType {};
+template <>
+struct Argument<CosineType> {
+  static CosineType from(nb::handle object, ArgumentPlace place) {
+    const int64_t type = Argument<int64_t>::from(object, place);
+    if (type == 2) return {};
+    throw Error(ErrorCode::kUnimplemented,
+                fmt::format("{}: {} must be 2, got {}", place.function, place.name, type));
   }
 };
 
@@ -63,6 +87,28 @@ void bind_fft(nb::module_& module) {
   def_frequencies("rfftfreq", fft::rfftfreq);
   def_function(module, "fftshift", fft::fftshift, {"x", {"axes", nb::none()}});
   def_function(module, "ifftshift", fft::ifftshift, {"x", {"axes", nb::none()}});
+}
+
+void bind_scipy_fft(nb::module_& module) {
+  namespace fft = scipy::fft;
+  const Parameter type = {"type", 2}, norm = {"norm", nb::none()};
+  const auto def_one = [&](const char* name, auto function) {
+    def_function(module, name,
+                 [function](const Array& x, CosineType, std::optional<int64_t> n, int64_t axis,
+                            IsOrthonormal norm) { return function(x, n, axis, norm.value); },
+                 {"x", type, {"n", nb::none()}, {"axis", -1}, norm});
+  };
+  def_one("dct", fft::dct);
+  def_one("idct", fft::idct);
+  const auto def_several = [&](const char* name, auto function) {
+    def_function(
+        module, name,
+        [function](const Array& x, CosineType, const numpy::fft::Sizes& s, const numpy::Axes& axes,
+                   IsOrthonormal norm) { return function(x, s, axes, norm.value); },
+        {"x", type, {"s", nb::none()}, {"axes", nb::none()}, norm});
+  };
+  def_several("dctn", fft::dctn);
+  def_several("idctn", fft::idctn);
 }
 
 }  // namespace farcall::python

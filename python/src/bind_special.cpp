@@ -6,6 +6,7 @@
 #include <farcall/core/error.h>
 #include <farcall/ops/special_cases.h>
 #include <farcall/ops/special_functions.h>
+#include <farcall/scipy/special.h>
 
 #include "bound_function.h"
 
@@ -27,12 +28,12 @@ struct BinaryRow {
 };
 
 constexpr UnaryRow kUnary[] = {
-    {"entr", special::entr},
-    {"gammasgn", special::gammasgn},
-    {"logit", special::logit},
+    {"entr", special::entr},         {"exp1", special::exp1},   {"expi", special::expi},
+    {"gammasgn", special::gammasgn}, {"logit", special::logit}, {"spence", special::spence},
 };
 constexpr BinaryRow kBinary[] = {
     {"boxcox", special::boxcox, "x", "lmbda"}, {"boxcox1p", special::boxcox1p, "x", "lmbda"},
+    {"expn", special::expn, "n", "x"},         {"poch", special::poch, "z", "m"},
     {"kl_div", special::kl_div, "p", "q"},     {"rel_entr", special::rel_entr, "p", "q"},
     {"xlog1py", special::xlog1py, "x", "y"},   {"xlogy", special::xlogy, "x", "y"},
 };
@@ -53,6 +54,8 @@ void bind_special(nb::module_& module) {
   for (const BinaryRow& row : kBinary) {
     def_function(module, row.name, row.function, {row.first, row.second});
   }
+  def_function(module, "bernoulli", special::bernoulli, {"n"});
+  def_function<1>(module, "comb", special::comb, {"N", "k", {"repetition", false}});
   def_function(module, "betainc", special::betainc, {"a", "b", "x"});
   def_function(module, "multigammaln", special::multigammaln, {"a", "d"});
   def_function(module, "factorial",

@@ -95,6 +95,8 @@ NB_MODULE(_core, module) {
   bind_signal(signal);
   nanobind::module_ fft = module.def_submodule("fft");
   bind_fft(fft);
+  nanobind::module_ scipy_fft = module.def_submodule("scipy_fft");
+  bind_scipy_fft(scipy_fft);
   nanobind::module_ sparse = module.def_submodule("sparse");
   bind_sparse(sparse);
   nanobind::module_ special = module.def_submodule("special");

@@ -34,6 +34,7 @@ def test_programs_written_for_jax_run() -> None:
         from jax import lax, random, tree_util
         from jax.experimental import io_callback
         from jax.experimental.shard_map import shard_map
+        from jax.scipy.sparse.linalg import bicgstab, cg, gmres
         from jax.sharding import Mesh, PartitionSpec as P
 
         def f(x: jax.Array) -> jax.Array:
@@ -43,10 +44,11 @@ def test_programs_written_for_jax_run() -> None:
         assert jnp is farcall.numpy and not isinstance(jnp.ones(2), jax.core.Tracer)
         print(jax.__version__, jax.jit(jax.grad(f))(0.0), jax.version.__version__)
         print(jax.config.jax_enable_x64, jax.typeof(jnp.ones(3)), callable(norm.pdf))
+        print(cg(lambda x: 2 * x, jnp.ones(2))[0][0])
         handle.uninstall()
         """
     )
-    assert out.split() == ["0.10.2", "1.0", "0.10.2", "False", "float32[3]", "True"]
+    assert out.split() == ["0.10.2", "1.0", "0.10.2", "False", "float32[3]", "True", "0.5"]
     assert jax.__version__ == "0.10.2"
 
 

@@ -25,7 +25,15 @@ MODULES = [
     "nn.initializers",
     "ops",
 ]
-MODULES += ["random", "image", "scipy.linalg", "scipy.special", "scipy.stats", "scipy.signal"]
+MODULES += [
+    "random",
+    "image",
+    "scipy.linalg",
+    "scipy.special",
+    "scipy.stats",
+    "scipy.signal",
+    "scipy.fft",
+]
 
 # Of explicit axes; of ufuncs; of approximations that a compiler may use.
 LEFT_OUT = {"out_sharding", "accuracy"}

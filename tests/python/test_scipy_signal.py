@@ -1,4 +1,4 @@
-"""farcall.scipy.signal, ndimage and integrate against scipy; wrong arguments."""
+"""farcall.scipy.signal, fft, ndimage and integrate against scipy; wrong arguments."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 import farcall as fc
 import numpy as np
 import pytest
+import scipy.fft
 import scipy.integrate
 import scipy.ndimage
 import scipy.signal
-from farcall.scipy import integrate, ndimage, signal
+from farcall.scipy import fft, integrate, ndimage, signal
 
 RANDOM = np.random.default_rng(0)
 PAIRS = {
@@ -113,3 +114,61 @@ def test_integrals_of_samples() -> None:
 def test_wrong_arguments(call: Any, error: Any, text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+# ---- cosine transforms ---------------------------------------------------------------------------
+
+BLOCK = RANDOM.normal(size=(4, 5, 6))
+COSINES: dict[str, Any] = {
+    "dct": lambda m, x, norm: m.dct(x, norm=norm),
+    "idct": lambda m, x, norm: m.idct(x, norm=norm),
+    "dct along": lambda m, x, norm: m.dct(x, 2, 7, 0, norm),
+    "idct along": lambda m, x, norm: m.idct(x, 2, 3, 1, norm),
+    "of one": lambda m, x, norm: m.dct(x, n=1, norm=norm),
+    "inverse of one": lambda m, x, norm: m.idct(x, n=1, norm=norm),
+    "dctn": lambda m, x, norm: m.dctn(x, norm=norm),
+    "idctn": lambda m, x, norm: m.idctn(x, axes=(0, 2), norm=norm),
+    "dctn of sizes": lambda m, x, norm: m.dctn(x, s=(3, 8), axes=(1, 0), norm=norm),
+    "last": lambda m, x, norm: m.dctn(x, s=(3, 8), axes=(-2, -1), norm=norm),
+}
+
+
+@pytest.mark.parametrize("norm", [None, "ortho", "backward"])
+@pytest.mark.parametrize("name", COSINES)
+def test_cosine_transforms(name: str, norm: str | None) -> None:
+    ours = COSINES[name](fft, BLOCK.astype(np.float32), norm)
+    assert ours.dtype == np.float32
+    np.testing.assert_allclose(ours, COSINES[name](scipy.fft, BLOCK, norm), rtol=1e-4, atol=2e-5)
+    with fc.enable_x64():
+        ours = COSINES[name](fft, BLOCK, norm)
+    np.testing.assert_allclose(ours, COSINES[name](scipy.fft, BLOCK, norm), rtol=1e-11, atol=1e-12)
+
+
+def test_cosine_transforms_are_inverse_to_each_other_and_linear() -> None:
+    x = BLOCK.astype(np.float32)
+    for norm in (None, "ortho"):
+        np.testing.assert_allclose(fft.idctn(fft.dctn(x, norm=norm), norm=norm), x, atol=1e-5)
+    z = (x + 1j * x[::-1]).astype(np.complex64)
+    exact = scipy.fft.dct(z.real) + 1j * scipy.fft.dct(z.imag)
+    np.testing.assert_allclose(fft.dct(z), exact, rtol=1e-4, atol=1e-5)
+    basis = scipy.fft.dct(np.eye(6), axis=0)
+    np.testing.assert_allclose(fc.jacrev(fft.dct)(x[0, 0]), basis, atol=1e-5)
+    np.testing.assert_allclose(
+        fc.jit(fc.vmap(fft.dct))(x[0]), scipy.fft.dct(x[0]), rtol=1e-4, atol=1e-5
+    )
+    for dtype in (np.int8, np.float16):
+        assert fft.dct(np.ones(4, dtype)).dtype == np.float32
+
+
+def test_what_cosine_transforms_refuse() -> None:
+    for function in (fft.dct, fft.idct, fft.dctn, fft.idctn):
+        with pytest.raises(NotImplementedError, match="type must be 2, got 3"):
+            function(BLOCK, 3)
+        with pytest.raises(ValueError, match="norm"):
+            function(BLOCK, norm="forward")
+    with pytest.raises(ValueError, match="dct: n must be at least 1, got 0"):
+        fft.dct(BLOCK, n=0)
+    with pytest.raises(ValueError, match="idct: axis 3 is out of range"):
+        fft.idct(BLOCK, axis=3)
+    with pytest.raises(ValueError, match="dctn: s must have a size for each axis, got 2 for 1"):
+        fft.dctn(BLOCK, s=(2, 3), axes=(0,))

@@ -226,3 +226,84 @@ def test_logsumexp_leaves_out_what_has_the_factor_zero():
 def test_every_row_of_a_special_function_makes_a_public_one() -> None:
     assert {row.name for row in SPECIAL} <= set(special.__all__)
     np.testing.assert_allclose(special.erfcx(P), scipy_special.erfcx(P), rtol=1e-14)
+
+
+# ---- exponential integrals, the dilogarithm, combinatorics ----
+
+WIDE = np.concatenate([np.geomspace(1e-300, 1e-3, 20), np.linspace(1e-2, 60, 300), [300, 700, 745]])
+COMPOSED = {
+    "expi": lambda m, x: m.expi(x),
+    "expi below 0": lambda m, x: m.expi(-x),
+    "exp1": lambda m, x: m.exp1(x),
+    "spence": lambda m, x: m.spence(x),
+    "poch": lambda m, x: m.poch(x, 2.5),
+    "poch by m": lambda m, x: m.poch(3.25, x),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", COMPOSED)
+def test_composed_functions_are_those_of_scipy(name, dtype):
+    x = WIDE.astype(dtype)
+    ours, exact = COMPOSED[name](special, x), COMPOSED[name](scipy_special, x.astype("float64"))
+    assert ours.dtype == dtype
+    rtol = {"float64": 2e-13, "float32": 2e-6}[dtype] * (100 if "poch" in name else 1)
+    least = np.finfo(dtype).tiny
+    np.testing.assert_allclose(ours, exact.astype(dtype), rtol=rtol, atol=max(least, rtol / 100))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_exponential_integrals_of_all_orders():
+    n = np.array([0, 1, 2, 3, 4, 7, 12, 20, 23, 24, 25, 40, 100, 1000, 6000])[:, None]
+    x = np.concatenate([[0.0, 1e-300, 1e-9, 0.99, 1.0, 1.01, 2, 700], np.linspace(0.05, 30, 60)])
+    np.testing.assert_allclose(
+        special.expn(n, x), scipy_special.expn(n, x), rtol=2e-13, atol=1e-310
+    )
+    ours = special.expn(n.astype("float32"), x.astype("float32"))
+    np.testing.assert_allclose(
+        ours, scipy_special.expn(n, x.astype("float32")), rtol=3e-6, atol=1e-37
+    )
+
+
+def test_composed_functions_at_their_ends():
+    inf, nan = np.inf, np.nan
+    for function, x, exact in [
+        (special.expi, [0.0, inf, -inf, nan, 716.3], [-inf, inf, 0, nan, 1.7e308]),
+        (special.exp1, [0.0, inf, -1.0, nan], [inf, 0, nan, nan]),
+        (special.spence, [0.0, 1.0, inf, -0.1, nan], [np.pi**2 / 6, 0, -inf, nan, nan]),
+        (lambda x: special.expn(x, 1.0), [-1.0, 1.5, nan], [nan, nan, nan]),
+        (lambda x: special.poch(x, 0), [0.0, -2.0, 1e300], [1, 1, 1]),
+        (lambda x: special.poch(x, 1.0), [-1.5, 180.5, -0.5], [-1.5, 180.5, -0.5]),
+        (lambda k: special.comb(5, k), [-1, 0, 2, 5, 6], [0, 1, 10, 1, 0]),
+        (lambda k: special.comb(5, k, repetition=True), [0, 2, 3], [1, 15, 35]),
+    ]:
+        np.testing.assert_allclose(function(np.array(x)), exact, rtol=2e-2 if 716.3 in x else 1e-12)
+    half = special.exp1(np.float16([0.5, 2]))
+    assert half.dtype == np.float16
+    np.testing.assert_allclose(half, scipy_special.exp1([0.5, 2]), rtol=1e-3)
+    with pytest.raises((TypeError, ValueError), match="expi"):
+        special.expi(1j)
+    with pytest.raises(ValueError, match="bernoulli: n must not be negative, got -1"):
+        special.bernoulli(-1)
+
+
+def test_bernoulli_numbers_and_binomials_are_those_of_scipy():
+    for n in (0, 1, 2, 30):
+        np.testing.assert_allclose(special.bernoulli(n), scipy_special.bernoulli(n)[: n + 1])
+    n, k = np.arange(40.0)[:, None], np.arange(40.0)
+    np.testing.assert_allclose(special.comb(n, k), scipy_special.comb(n, k), rtol=1e-12)
+    np.testing.assert_allclose(special.comb(4.5, 2.25), scipy_special.binom(4.5, 2.25), rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", [*COMPOSED, "expn", "comb"])
+def test_slopes_of_composed_functions(name):
+    functions = COMPOSED | {
+        "expn": lambda m, x: m.expn(np.arange(6)[:, None], x),
+        "comb": lambda m, x: m.comb(x + 7, x + 1),
+    }
+    x = fc.numpy.array([0.3, 0.8, 1.2, 2.5])
+    fc.test_util.check_grads(lambda x: functions[name](special, x), (x,), order=2)
+    slope = fc.jit(fc.vmap(fc.grad(lambda x: functions[name](special, x).sum())))(x)
+    assert np.isfinite(slope).all()
+    assert fc.grad(special.spence)(1.0) == -1

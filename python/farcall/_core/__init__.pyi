@@ -19,6 +19,7 @@ from farcall._core import nn as nn
 from farcall._core import numpy as numpy
 from farcall._core import numpy_linalg as numpy_linalg
 from farcall._core import random as random
+from farcall._core import scipy_fft as scipy_fft
 from farcall._core import scipy_linalg as scipy_linalg
 from farcall._core import sharding as sharding
 from farcall._core import signal as signal

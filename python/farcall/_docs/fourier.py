@@ -43,3 +43,26 @@ _FREQUENCIES = {
 }
 
 document(_core.fft, "farcall.numpy.fft", _ALONG_ONE | _ALONG_SEVERAL | _FREQUENCIES)
+
+_COSINES = {
+    "dct": """The discrete cosine transform of type 2.
+
+        Element k is twice the sum of ``x[i] * cos(pi * k * (2 * i + 1) / (2 * n))``. The parts of
+        complex numbers are transformed.
+
+        Args:
+          x: an array.
+          type: must be 2.
+          n: the size to which the axis is truncated or padded with zeros; its own by default.
+          axis: the axis.
+          norm: "ortho" divides by ``sqrt(2 * n)``, and the first element by another sqrt(2).
+
+        Raises:
+          NotImplementedError: for another type.
+          ValueError: for an axis out of range, a size below 1, and unknown ``norm``.
+        """,
+    "idct": "The inverse of ``dct``; same arguments.",
+    "dctn": "``dct`` along several axes, all by default; ``s`` holds their sizes.",
+    "idctn": "The inverse of ``dctn``.",
+}
+document(_core.scipy_fft, "farcall.scipy.fft", _COSINES)

@@ -6,6 +6,26 @@ from farcall import _core
 from farcall._docs.document import document
 
 _DOCS = {
+    "expi": "The integral of exp(t) / t for t from -infinity to x, as a principal value.",
+    "exp1": "The integral of exp(-x * t) / t for t from 1 to infinity; NaN below 0.",
+    "expn": """The integral of exp(-x * t) / t**n for t from 1 to infinity.
+
+        ``n`` is a whole number, not negative, and so is ``x`` not; NaN for others. It has no
+        derivative with respect to ``n``.
+        """,
+    "spence": "The integral of log(t) / (1 - t) for t from 1 to x; NaN below 0.",
+    "comb": """The number of ways to choose ``k`` of ``N``; 0 outside of 0 <= k <= N.
+
+        Args:
+          N, k: the numbers; also fractions.
+          repetition: whether an element may be chosen several times.
+        """,
+    "poch": "z * (z + 1) * … * (z + m - 1); for any ``m``, gamma(z + m) / gamma(z).",
+    "bernoulli": """The Bernoulli numbers B_0, …, B_n as floats.
+
+        Raises:
+          ValueError: for a negative ``n``.
+        """,
     "logit": "log(x / (1 - x)), the inverse of expit.",
     "factorial": "gamma(n + 1), which is 1 * 2 * ... * n for integers; 0 at negative integers.",
     "multigammaln": "The logarithm of the multivariate gamma function of dimension ``d``.",

@@ -1,6 +1,7 @@
 """Functions with scipy's names and semantics."""
 
 from farcall._public import public_names as _public_names
+from farcall.scipy import fft as fft
 from farcall.scipy import integrate as integrate
 from farcall.scipy import linalg as linalg
 from farcall.scipy import ndimage as ndimage
