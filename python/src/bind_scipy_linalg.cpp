@@ -59,6 +59,16 @@ struct Argument<LapackDriver> {
   }
 };
 
+// JAX's methods; both use the same implementation.
+struct SylvesterMethod {};
+template <>
+struct Argument<SylvesterMethod> {
+  static SylvesterMethod from(nb::handle object, ArgumentPlace place) {
+    index_of_word(object, place, {"schur", "eigen"});
+    return {};
+  }
+};
+
 enum class SchurOutput { kReal, kComplex };
 template <>
 struct Argument<SchurOutput> {
@@ -88,6 +98,26 @@ void bind_special_matrices(nb::module_& module) {
                {"c"});
   def_function(module, "companion", [](const ListedArray& a) { return linalg::companion(a); },
                {"a"});
+  def_function(module, "sqrtm",
+               [](const Array& a, int64_t blocksize) {
+                 if (blocksize > 1) {
+                   throw Error(ErrorCode::kUnimplemented,
+                               fmt::format("sqrtm: blocksize must be 1, got {}", blocksize));
+                 }
+                 return scipy::linalg::sqrtm(a);
+               },
+               {"A", {"blocksize", 1}});
+  def_function<2>(module, "solve_sylvester",
+                  [](const Array& a, const Array& b, const Array& c, SylvesterMethod, double tol) {
+                    return scipy::linalg::solve_sylvester(a, b, c, tol);
+                  },
+                  {"A", "B", "C", {"method", "schur"}, {"tol", 1e-8}});
+  def_function(module, "fiedler", [](const ListedArray& a) { return linalg::fiedler(a); }, {"a"});
+  def_function(module, "pascal",
+               [](int64_t n, const std::optional<std::string>& kind) {
+                 return linalg::pascal(n, kind.value_or("symmetric"));
+               },
+               {"n", {"kind", nb::none()}});
   def_function(module, "hilbert", linalg::hilbert, {"n"});
   def_function(module, "hadamard", linalg::hadamard, {"n", {"dtype", "int32"}});
   def_function<1>(

@@ -99,6 +99,35 @@ Array hilbert(int64_t n) {
   return 1.0 / np::astype(sums, default_float());
 }
 
+Array pascal(int64_t n, std::string_view kind) {
+  if (n < 0) invalid_argument(fmt::format("pascal: n must not be negative, got {}", n));
+  if (kind != "symmetric" && kind != "lower" && kind != "upper") {
+    invalid_argument(
+        fmt::format("pascal: kind must be 'symmetric', 'lower' or 'upper', got '{}'", kind));
+  }
+  const bool is_symmetric = kind == "symmetric";
+  const ShapeDtype type(DType::kFloat64, {n, n});  // raises if it is too large
+  std::vector<double> elements(static_cast<size_t>(type.size()), 0.0);
+  const auto at = [&](int64_t i, int64_t j) -> double& { return elements[i * n + j]; };
+  for (int64_t i = 0; i < n; ++i) {
+    at(i, 0) = 1;
+    if (is_symmetric) at(0, i) = 1;
+  }
+  for (int64_t i = 1; i < n; ++i) {
+    for (int64_t j = 1; j < (is_symmetric ? n : i + 1); ++j) {
+      at(i, j) = at(i - 1, j) + (is_symmetric ? at(i, j - 1) : at(i - 1, j - 1));
+    }
+  }
+  const Array made =
+      np::astype(Array::of(std::span<const double>(elements), type.shape()), DType::kFloat32);
+  return kind == "upper" ? np::transpose(made) : made;
+}
+
+Array fiedler(const Array& given) {
+  const Array a = given.rank() == 0 ? np::reshape(given, {1}) : given;
+  return np::absolute(np::expand_dims(a, {-1}) - np::expand_dims(a, {-2}));
+}
+
 Array hadamard(int64_t n, DType dtype) {
   if (n < 1 || (n & (n - 1)) != 0) {
     invalid_argument(fmt::format("hadamard: n must be a power of two, got {}", n));

@@ -1,4 +1,4 @@
-"""The exponential of matrices, qr with exchanges of columns, matrices of special forms."""
+"""The exponential and the root of matrices, Sylvester's equation, qr, matrices of special forms."""
 
 from __future__ import annotations
 
@@ -79,6 +79,50 @@ def test_qr_with_exchanges_in_stacks_and_derivatives():
     np.testing.assert_allclose(r_alone, linalg.qr(stack[0], pivoting=True)[1], atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+def test_square_roots_of_matrices(dtype):
+    tolerance = 100 * np.finfo(dtype).eps
+    stack = np.stack([A @ A.T, np.eye(4), np.triu(A), A + 3 * np.eye(4), A @ A]).astype(dtype)
+    found = linalg.sqrtm(stack)
+    assert found.dtype == np.result_type(dtype, np.complex64)
+    np.testing.assert_allclose(found @ found, stack, atol=tolerance * np.abs(stack).max())
+    # The last one has eigenvalues near the negative numbers, where the root is discontinuous.
+    for x, a in zip(found[:4], stack[:4].astype(np.complex128), strict=True):
+        np.testing.assert_allclose(x, scipy_linalg.sqrtm(a), rtol=20 * tolerance, atol=tolerance)
+    np.testing.assert_array_equal(linalg.sqrtm(np.diag([4.0, 0, 0])), np.diag([2.0, 0, 0]))
+    assert not np.isfinite(linalg.sqrtm(np.array([[0.0, 1], [0, 0]]))).all()
+    assert linalg.sqrtm(np.float32([[4]]))[0, 0] == 2
+    with pytest.raises(ValueError, match="sqrtm"):
+        linalg.sqrtm(A[:2])
+    with pytest.raises(NotImplementedError, match="sqrtm: blocksize must be 1, got 2"):
+        linalg.sqrtm(A, 2)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+def test_sylvesters_equation(dtype):
+    a, b = A.astype(dtype), (A[:3, :3] + 7 * np.eye(3)).astype(dtype)
+    c = R.normal(size=(2, 4, 3)).astype(dtype) * (1 + (1j if dtype == np.complex128 else 0))
+    tolerance = 100 * np.finfo(dtype).eps
+    found = linalg.solve_sylvester(a, b, c[0])
+    assert found.dtype == dtype
+    np.testing.assert_allclose(
+        found, scipy_linalg.solve_sylvester(a, b, c[0]), rtol=tolerance, atol=tolerance
+    )
+    stack = linalg.solve_sylvester(a, b, c)
+    np.testing.assert_allclose(stack[0], found, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(a @ np.asarray(stack) + stack @ b, c, atol=20 * tolerance)
+    np.testing.assert_allclose(
+        fc.jit(fc.vmap(lambda c: linalg.solve_sylvester(a, b, c)))(c), stack, atol=tolerance
+    )
+    upper = np.triu(np.arange(9).reshape(3, 3)).astype(dtype)
+    assert np.isnan(linalg.solve_sylvester(upper, -upper, upper)).all()
+    assert np.isnan(linalg.solve_sylvester(upper + 1, upper, upper, tol=2.0)).all()
+    with pytest.raises(ValueError, match="solve_sylvester: method must be"):
+        linalg.solve_sylvester(a, b, c, method="x")
+    with pytest.raises(ValueError, match=r"solve_sylvester: needs matrices \[m,m\], \[n,n\] and"):
+        linalg.solve_sylvester(a, b, c[0, :3])
+
+
 FORMS = {
     "block_diag": lambda m: m.block_diag(A[:2], V, 3.0),
     "toeplitz": lambda m: m.toeplitz(V, V[:3] + 1),
@@ -88,6 +132,11 @@ FORMS = {
     "circulant": lambda m: m.circulant(V),
     "companion": lambda m: m.companion(V),
     "hilbert": lambda m: m.hilbert(3),
+    "fiedler": lambda m: m.fiedler(V),
+    "pascal": lambda m: m.pascal(6),
+    "pascal, lower": lambda m: m.pascal(5, "lower"),
+    "pascal, upper": lambda m: m.pascal(5, kind="upper"),
+    "pascal of nothing": lambda m: m.pascal(0),
     "hadamard": lambda m: m.hadamard(8),
     "dft": lambda m: m.dft(5, "sqrtn"),
     "polar": lambda m: m.polar(A[:, :3]),
@@ -107,6 +156,9 @@ def test_forms(name):
 def test_what_is_refused():
     for call, text in (
         (lambda: linalg.hadamard(6), "hadamard: n must be a power of two, got 6"),
+        (lambda: linalg.pascal(3, "m"), "pascal: kind must be 'symmetric', 'lower' or 'upper'"),
+        (lambda: linalg.pascal(-1), "pascal: n must not be negative, got -1"),
+        (lambda: linalg.pascal(2**62), "bytes or more"),
         (lambda: linalg.dft(3, "m"), 'dft: scale must be "sqrtn", "n" or None'),
         (lambda: linalg.polar(A, "up"), 'polar: side must be "right" or "left"'),
         (lambda: linalg.companion([1.0]), "companion: the polynomial must have at least two"),

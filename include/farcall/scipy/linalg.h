@@ -63,4 +63,11 @@ FARCALL_API Array expm(const Array& a, const ExpmOptions& options = {});
 // The exponential of `a` and its derivative in the direction e.
 FARCALL_API std::pair<Array, Array> expm_frechet(const Array& a, const Array& e);
 
+// The principal square root, complex, by the Schur form; it has no derivative.
+FARCALL_API Array sqrtm(const Array& a);
+// x with a x + x b = c, by the Schur forms of `a` and b; it has no derivative. NaN if the sum of an
+// eigenvalue of `a` and one of b is smaller than `tol`.
+FARCALL_API Array solve_sylvester(const Array& a, const Array& b, const Array& c,
+                                  double tol = 1e-8);
+
 }  // namespace farcall::scipy::linalg

@@ -28,6 +28,11 @@ FARCALL_API Array companion(const Array& a);
 FARCALL_API Array hilbert(int64_t n);  // 1 / (i + j + 1)
 // Sylvester's construction; n is a power of two.
 FARCALL_API Array hadamard(int64_t n, DType dtype = DType::kInt32);
+// The symmetric matrix of the binomials (i + j over i), or its Cholesky factors: "lower", (i over
+// j), or "upper"; float32.
+FARCALL_API Array pascal(int64_t n, std::string_view kind = "symmetric");
+// |a_i - a_j| for all pairs of elements of the vectors in the last dimension.
+FARCALL_API Array fiedler(const Array& a);
 // The matrix of the discrete Fourier transform, divided by sqrt(n) for "sqrtn", by n for "n".
 FARCALL_API Array dft(int64_t n, std::optional<std::string_view> scale = {});
 

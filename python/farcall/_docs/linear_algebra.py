@@ -179,6 +179,12 @@ _SPECIAL_MATRICES = {
         """,
     "circulant": "The matrix whose columns are ``c`` rotated down by 0, 1, 2, … elements.",
     "companion": "The matrix with characteristic polynomial ``a``, highest power first.",
+    "fiedler": "The matrix of ``abs(a[i] - a[j])``; of each vector in the last dimension.",
+    "pascal": """Pascal's matrix of size ``n``: the binomials (i + j over i), as float32.
+
+        ``kind`` "lower" gives its Cholesky factor, the binomials (i over j), and "upper" the
+        transpose of that.
+        """,
     "hilbert": "The Hilbert matrix, with elements ``1 / (i + j + 1)``.",
     "hadamard": "The Hadamard matrix of size ``n``, a power of two, by Sylvester's construction.",
     "dft": """The matrix of the discrete Fourier transform; ``scale`` is "sqrtn", "n" or None.""",
@@ -277,6 +283,26 @@ _SCIPY_LINALG = {
     "expm_frechet": """The exponential of ``A``, and its Fréchet derivative in direction ``E``.
 
         Without ``compute_expm`` only the derivative is returned. ``method`` is ignored.
+        """,
+}
+_SCIPY_LINALG |= {
+    "sqrtm": """The principal square root of square matrices, complex; it has no derivative.
+
+        Args:
+          A: the matrices.
+          blocksize: must be 1.
+        """,
+    "solve_sylvester": """Solves ``A @ X + X @ B = C``; it has no derivative.
+
+        Args:
+          A: square matrices.
+          B: square matrices.
+          C: matrices with the rows of ``A`` and the columns of ``B``.
+          method: "schur" or "eigen", which are the same.
+          tol: the result is NaN if the sum of an eigenvalue of ``A`` and one of ``B`` is smaller.
+
+        Raises:
+          ValueError: for shapes that do not fit, and another method.
         """,
 }
 _SIGNAL = {
