@@ -51,13 +51,12 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any) -> Any:
     """``lax.fori_loop``; None if a bound is not concrete."""
-    try:
-        bounds = range(int(lower), int(upper))
-    except _core.ConcretizationTypeError:
+    first, count = _native.for_bounds(lower, upper)
+    if count is None:
         return None
     value = _arrays(init_val)
-    for i in bounds:
-        value = body_fun(_core.as_array(i), value)
+    for i in range(count):
+        value = body_fun(first + i, value)
     return value
 
 

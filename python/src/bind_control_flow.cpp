@@ -197,6 +197,14 @@ nb::object while_loop(nb::handle cond_fun, nb::handle body_fun, BodyCache& cache
       init.tree, run_recorded([&] { return lax::run_while(loop_of(*body), init.arrays); }));
 }
 
+// The first counter, and how many steps there are; None if that is not known.
+nb::tuple for_bounds(nb::handle lower, nb::handle upper) {
+  const lax::ForBounds bounds =
+      lax::for_bounds(to_array(lower, "fori_loop: lower"), to_array(upper, "fori_loop: upper"), {});
+  return nb::make_tuple(wrap_object(bounds.lower),
+                        bounds.trip_count ? nb::cast(*bounds.trip_count) : nb::object(nb::none()));
+}
+
 nb::object fori_loop(nb::handle lower, nb::handle upper, nb::handle body_fun, BodyCache& cache,
                      nb::handle init_val, nb::handle unroll) {
   check_callable(body_fun, "fori_loop: body_fun");
@@ -305,6 +313,7 @@ void bind_control_flow(nb::module_& module) {
              nb::arg("reverse"), nb::arg("axis"));
   module.def("while_loop", while_loop, nb::arg("cond_fun").none(), nb::arg("body_fun").none(),
              nb::arg("cache"), nb::arg("init_val").none());
+  module.def("for_bounds", for_bounds, nb::arg("lower").none(), nb::arg("upper").none());
   module.def("fori_loop", fori_loop, nb::arg("lower").none(), nb::arg("upper").none(),
              nb::arg("body_fun").none(), nb::arg("cache"), nb::arg("init_val").none(),
              nb::arg("unroll").none());

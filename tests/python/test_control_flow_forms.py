@@ -68,16 +68,28 @@ def test_fori_bounds(bounds):
     both(lambda m: lambda a, b: m.lax.fori_loop(a, b, lambda i, c: c * 2 + i, 1), *bounds)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
-def test_fori_counts_in_the_dtype_of_its_bounds(dtype):
+@pytest.mark.parametrize("without_jit", [False, True])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64"])
+def test_fori_counts_in_the_dtype_of_its_bounds(dtype, without_jit):
     seen = []
 
     def body(i, c):
-        seen.append(str(np.dtype(i.dtype)))
-        return c + 1
+        seen.append((str(np.dtype(i.dtype)), i.weak_type))
+        return c + i
 
-    assert int(fc.lax.fori_loop(np.dtype(dtype).type(1), 4, body, 0)) == 3
-    assert seen[0] == dtype
+    with fc.enable_x64(), fc.disable_jit(without_jit):
+        number = np.dtype(dtype).type
+        for bounds in ((number(1), 4), (1, number(4)), (number(1), number(4))):
+            assert int(fc.lax.fori_loop(*bounds, body, number(0))) == 6
+        assert int(fc.lax.fori_loop(1, 4, body, 0)) == 6
+    assert set(seen) == {(dtype, False), ("int64", True)}
+
+
+def test_fori_without_jit_checks_its_bounds():
+    with fc.disable_jit():
+        for bounds in ((0.0, 3), (np.int8(0), np.int16(3))):
+            with pytest.raises(TypeError, match="fori_loop: lower"):
+                fc.lax.fori_loop(*bounds, lambda _, c: c, 0)
 
 
 @pytest.mark.parametrize("pred", [True, False, 1, 0, 2.5, np.bool_(True), np.float32(0)])
