@@ -215,6 +215,11 @@ void bind_lowered(nb::module_& module) {
              return shardings_list(self.lowered.call.output_shardings(self.executable),
                                    self.executable->device());
            })
+      .def_prop_ro("optimized_program",
+                   [](const Compiled& self) {
+                     const auto run = self.lowered.call.divided(self.executable);
+                     return std::const_pointer_cast<Program>(run.executable->optimized_program());
+                   })
       .def("memory_analysis", [](const Compiled& self) { return self.executable->memory(); })
       .def("report", [](const Compiled& self) {
         return report_object(self.lowered.call.divided(self.executable));

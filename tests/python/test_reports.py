@@ -366,6 +366,24 @@ def test_a_batch_is_aliased_as_a_whole():
     assert copies_of(f, fc.ShapeDtypeStruct((3, 4), "float32")) == []
 
 
+def test_the_optimized_program_has_the_clusters_and_parses_back():
+    def f(x):
+        doubled = flax.fori_loop(0, 3, lambda i, c: fnp.sin(c) * x + i, x)
+        return fnp.tanh(x) * x - doubled
+
+    compiled = fc.jit(f).lower(V).compile()
+    program = compiled.optimized_program
+    text = str(program)
+    # One in the body of the loop.
+    assert text.count("= cluster[") == 2
+    assert "= cluster[" not in compiled.as_text()
+    assert "= cluster[" not in str(compiled.program)
+    parsed = fc.parse_program(text)
+    assert parsed == program
+    x = fnp.arange(4.0)
+    np.testing.assert_array_equal(fc.jit(parsed)(x)[0], compiled(x))
+
+
 def test_clusters_are_counted():
     report = report_of(lambda x: fnp.tanh(x) * x + 1, V)
     assert len(report) == 0

@@ -131,6 +131,9 @@ class FARCALL_API Executable {
   // The clusters, including those inside loops and branches; empty if the engine does not report
   // them. Computed on each call.
   virtual Fusion fusion() const { return {}; }
+  // What the engine runs: the program after its passes, whose equations include clusters. The given
+  // program if the engine does not tell. Computed on each call.
+  virtual ProgramPtr optimized_program() const { return program_; }
   // The loops in program order; empty if the engine does not report them. Compiles loops that are
   // not compiled yet.
   virtual std::vector<LoopReport> loops() const { return {}; }

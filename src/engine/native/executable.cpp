@@ -66,6 +66,10 @@ class NativeExecutable final : public Executable {
     return fusion;
   }
 
+  ProgramPtr optimized_program() const override {
+    return is_fusion_on() ? form_clusters(unfused_) : unfused_;
+  }
+
   std::vector<LoopReport> loops() const override {
     std::vector<LoopReport> loops;
     add_loops(*plan_, loops);

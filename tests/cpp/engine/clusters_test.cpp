@@ -60,6 +60,14 @@ TEST(FormClusters, AChainIsOneEquation) {
                 "a in (b,) }")));
 }
 
+TEST(FormClusters, TheExecutableTellsWhatItRuns) {
+  const ProgramPtr program = parse_program(
+      "{ lambda ; a:f32[2,3]. let b:f32[2,3] = tanh a c:f32[2,3] = mul b a in (c,) }");
+  const auto executable = default_engine().compile(program, {});
+  EXPECT_EQ(to_text(*executable->optimized_program()), to_text(*form_clusters(program)));
+  EXPECT_EQ(executable->program_ptr(), program);
+}
+
 TEST(FormClusters, BranchesThatMeetAreOne) {
   EXPECT_THAT(grouping("{ lambda ; a:f32[4] b:f32[4]. let c:f32[4] = mul a b d:f32[4] = add c a "
                        "e:f32[4] = mul 2.0:f32[] b f:f32[4] = sub d e in (f, d) }"),
