@@ -209,13 +209,14 @@ def plot(results: dict[str, Any], peers: list[str], path: str) -> None:
 
 def read_saved(path: str) -> dict[str, Any]:
     """The rows of a saved run."""
+    rows, is_saved = {}, False
     try:
         rows = json.loads(pathlib.Path(path).read_text()).get("rows", {})
         is_saved = all("median" in figures[p] for figures in rows.values() for p in figures)
     except OSError as error:
         fail(f"--against {path}: {error.strerror}")
     except (ValueError, AttributeError, TypeError):
-        is_saved = False
+        pass
     if not is_saved:
         fail(f"--against {path}: this is no run that --save has written")
     return rows
