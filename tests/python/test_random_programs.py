@@ -6,14 +6,18 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from collections.abc import Callable
+from typing import Any
 
 import farcall as fc
 import numpy as np
 import pytest
 from farcall import _core
+from random_programs import views
 from random_programs.check import Failure, check_view, views_of
 from random_programs.environments import differences
-from random_programs.generate import generate
+from random_programs.generate import generate, is_large
 from random_programs.program import Body, Program, Step, all_steps, source
 from random_programs.run import covered, failures_of, run, shrunk
 from random_programs.shrink import shrink
@@ -52,10 +56,8 @@ def test_programs_agree_in_every_way_to_run_them(block: int) -> None:
             pytest.fail(str(shrunk(failure)))
 
 
-def test_programs_have_the_same_bits_on_every_instruction_set_with_and_without_machine_code() -> (
-    None
-):
-    assert list(differences(range(10))) == []
+def test_programs_have_the_same_bits_in_every_environment() -> None:
+    assert list(differences(range(12))) == []
 
 
 def test_the_programs_have_every_primitive_dtype_rank_and_view() -> None:
@@ -89,6 +91,108 @@ def test_literals_are_the_arrays(name: str, shape: tuple[int, ...]) -> None:
     again = eval(literal(value), {"np": np, "fc": fc})
     assert (again.shape, again.dtype) == (value.shape, value.dtype)
     assert again.tobytes() == value.tobytes()
+
+
+# ---- wrong fusion ----
+
+Replacement = str | Callable[[re.Match[str]], str]
+
+
+def in_clusters(text: str, pattern: str, replacement: Replacement) -> str:
+    """The text with every match in the body of a cluster replaced."""
+    first, *parts = re.split(r"(?<=cluster\[)(\s*jaxpr=\{)", text)
+    for i in range(1, len(parts), 2):
+        depth, end = 1, 0
+        while depth > 0:
+            depth += {"{": 1, "}": -1}.get(parts[i][end], 0)
+            end += 1
+        parts[i] = re.sub(pattern, replacement, parts[i][:end]) + parts[i][end:]
+    return "".join([first, *parts])
+
+
+def plant(monkeypatch: pytest.MonkeyPatch, pattern: str, replacement: Replacement) -> list[bool]:
+    """Makes every cluster wrong from now on; the list tells for each program whether one was."""
+    right, planted = views.optimized_text, []
+
+    def wrong(program: views.Function, inputs: Any) -> str:
+        text = right(program, inputs)
+        changed = in_clusters(text, pattern, replacement)
+        planted.append(changed != text)
+        return changed
+
+    monkeypatch.setattr(views, "optimized_text", wrong)
+    return planted
+
+
+def chain(shape: tuple[int, ...], *texts: str) -> Program:
+    """Steps that each take the first value, v0, and the one before."""
+    steps = [Step(text, ("v0", f"v{i}"), (f"v{i + 1}",)) for i, text in enumerate(texts)]
+    body = Body("program", ("v0",), (None,), tuple(steps), (steps[-1].results[0],), (None,))
+    return Program(0, body, (random_array(np.random.default_rng(0), shape, "float32"),))
+
+
+def another_operation(name: re.Match[str]) -> str:
+    return f"= {OTHERS[name[1]]} "
+
+
+# Operations that take and give the same types.
+OTHERS = {"add": "sub", "sub": "add", "mul": "add", "max": "min", "min": "max", "lt": "gt"}
+OTHERS |= {"gt": "lt", "le": "ge", "ge": "le", "and": "or", "or": "and", "sin": "cos", "cos": "sin"}
+OTHERS |= {"abs": "neg", "floor": "ceil", "ceil": "floor", "tanh": "sin", "eq": "ne", "ne": "eq"}
+PLANTS = {
+    "operands": (
+        chain((2049,), "lax.tanh({0})", "{1} - {0}", "{1} * {0}"),
+        r"= sub (\w+) (\w+)",
+        r"= sub \2 \1",
+    ),
+    "axis": (
+        chain((80, 80), "lax.tanh({0})", "{1} * {0}", "lax.reduce_sum({1}, (0,))"),
+        r"reduce_sum\[axes=\(0,\)\]",
+        "reduce_sum[axes=(1,)]",
+    ),
+    "reversal": (
+        chain((2049,), "lax.rev({0}, (0,))", "{1} * {0}", "lax.tanh({1})"),
+        r"rev\[dimensions=\(0,\)\]",
+        "rev[dimensions=()]",
+    ),
+    "extents": (
+        chain((8193,), "lax.slice({0}, (1,), (8193,))", "lax.tanh({1})", "{1} * {1}"),
+        r"start_indices=\(1,\) limit_indices=\(8193,\)",
+        "start_indices=(0,) limit_indices=(8192,)",
+    ),
+    "comparison": (
+        chain((4097,), "{1} < 0.25", "fnp.where({1}, {0} * {0}, {0})"),
+        r"= lt ",
+        "= gt ",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_planted_wrong_fusion_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, pattern, replacement = PLANTS[name]
+    assert check_view(program, "optimized text") is None
+    planted = plant(monkeypatch, pattern, replacement)
+    failure = check_view(program, "optimized text")
+    assert planted == [True]
+    assert failure is not None
+    assert failure.error is None
+    assert " instead of " in failure.what
+
+
+def test_a_planted_wrong_fusion_of_random_programs_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    planted = plant(monkeypatch, rf"= ({'|'.join(OTHERS)}) ", another_operation)
+    noticed: list[bool] = []
+    for seed in filter(is_large, range(BLOCK * BLOCKS)):
+        if len(noticed) == 6:
+            break
+        failure = check_view(generate(seed), "optimized text")
+        if planted and planted.pop():
+            noticed.append(failure is not None)
+    # Of values that nothing depends on, or that are equal, none shows.
+    assert sum(noticed) >= 4
 
 
 # ---- failures ----

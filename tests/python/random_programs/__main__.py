@@ -25,7 +25,7 @@ def main() -> int:
     parser.add_argument(
         "--environments",
         action="store_true",
-        help="compare bits with and without machine code and on every instruction set; one process",
+        help="compare bits on every instruction set, with and without machine code and clusters",
     )
     parser.add_argument(
         "--engine", choices=["pjrt"], help="compare this engine with the native one"

@@ -10,9 +10,10 @@ import farcall.numpy as fnp
 import numpy as np
 
 from random_programs.compare import ULPS, difference, leaves, scale
+from random_programs.generate import is_large
 from random_programs.program import Program, all_steps, function, source, traits
 from random_programs.values import epsilon, is_inexact, wide
-from random_programs.views import ALWAYS, NUMERIC, VIEWS, Setting, View, can_run
+from random_programs.views import ALWAYS, NUMERIC, OF_LARGE, VIEWS, Setting, View, can_run
 
 JIGGLES = 4
 # What is off by more than so many times what an unlucky rounding of every step makes is wrong.
@@ -63,6 +64,8 @@ def views_of(program: Program, count: int = 3, engine: str | None = None) -> lis
         for name, view in VIEWS.items()
         if view.engine == engine and can_run(name, program, missing)
     ]
+    if is_large(program.seed):
+        return [name for name in possible if name in OF_LARGE]
     others = [name for name in possible if name not in ALWAYS]
     chosen = rng.permutation(len(others))[:count]
     return [*(name for name in possible if name in ALWAYS), *(others[i] for i in sorted(chosen))]

@@ -1,12 +1,13 @@
-"""The same bits with and without machine code for loops, and on every instruction set.
+"""The same bits on every instruction set, with and without machine code, clusters and threads.
 
-Environment variables select both at the start of a process, so each environment has its own
-process, which prints a line for each program.
+They are selected at the start of a process, so each environment has its own process, which prints
+a line for each program.
 """
 
 from __future__ import annotations
 
 import collections
+import dataclasses
 import hashlib
 import os
 import subprocess
@@ -23,14 +24,31 @@ from random_programs.program import Program, function, source, traits
 from random_programs.views import Setting, can_run
 from random_programs.writer import StepFailedError
 
+
+@dataclasses.dataclass(frozen=True)
+class Environment:
+    isa: str
+    jit: str = "0"
+    fusion: str = "1"
+    threads: int = 2  # or fewer, on a machine with one processor
+
+    def variables(self) -> dict[str, str]:
+        return {
+            "FARCALL_ISA": self.isa,
+            "FARCALL_JIT": self.jit,
+            "FARCALL_FUSION": self.fusion,
+        }
+
+
 # Each environment is compared with the previous ones.
 ENVIRONMENTS = (
-    {"FARCALL_ISA": "baseline", "FARCALL_JIT": "0"},
-    {"FARCALL_ISA": "sse4", "FARCALL_JIT": "0"},
-    {"FARCALL_ISA": "avx2", "FARCALL_JIT": "0"},
-    {"FARCALL_ISA": "avx2", "FARCALL_JIT": "always"},
-    {"FARCALL_ISA": "avx512", "FARCALL_JIT": "0"},
-    {"FARCALL_ISA": "avx512", "FARCALL_JIT": "always"},
+    Environment("baseline"),
+    Environment("sse4"),
+    Environment("avx2"),
+    Environment("avx2", jit="always", threads=1),
+    Environment("avx512", threads=1),
+    Environment("avx512", jit="always"),
+    Environment("avx512", fusion="0"),
 )
 # Products of floats have a fixed order of additions; products and sums are fused if possible.
 FUSING = ("avx2", "avx512")
@@ -105,17 +123,22 @@ class UnsupportedError(Exception):
     """The processor or the build lacks the instruction set."""
 
 
-def _lines(environment: dict[str, str], seeds: range) -> list[str]:
+def _lines(environment: Environment, seeds: range) -> list[str]:
     """The checksums of a process that runs in the environment."""
-    script = f"from random_programs.environments import print_lines; print_lines({seeds!r})"
+    script = f"""
+import os
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:{environment.threads}])
+from random_programs.environments import print_lines
+print_lines({seeds!r})
+"""
     done = subprocess.run(
         [sys.executable, "-c", script],
-        env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, **environment.variables(), "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
         check=False,
     )
-    if "this processor, or this build, has no" in done.stderr:
+    if "is not supported by this processor or this build" in done.stderr:
         raise UnsupportedError
     if done.returncode != 0 or len(lines := done.stdout.splitlines()) != len(seeds):
         at = seeds[min(len(done.stdout.splitlines()), len(seeds) - 1)]
@@ -138,7 +161,7 @@ def differences(seeds: range) -> Iterator[tuple[int, str]]:
             lines = _lines(environment, seeds)
         except UnsupportedError:
             continue
-        fuses = environment["FARCALL_ISA"] in FUSING
+        fuses = environment.isa in FUSING
         for other, others in before.items():
             for seed, got, wanted in zip(seeds, lines, others, strict=True):
                 if _differs(got, wanted, other == fuses):

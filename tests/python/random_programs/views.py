@@ -57,6 +57,12 @@ VIEWS = {
         without=frozenset({"no text"}),
         recorded="fc.make_jaxpr(program)(*inputs)",
     ),
+    "optimized text": View(
+        "read_optimized(program, inputs)",
+        "program(*inputs)",
+        is_exact=True,
+        without=frozenset({"no text"}),
+    ),
     "jit again": View("run_again(program, inputs)", "program(*inputs)", is_exact=True),
     "donation": View("donated(program, inputs)", "program(*inputs)", is_exact=True),
     "vmap": View(
@@ -175,8 +181,10 @@ VIEWS |= {
         engine="pjrt",
     ),
 }
+# The programs whose arrays are large are run as they are, and to the last bit.
+OF_LARGE = ("jit", "text", "optimized text", "donation", "jit on pjrt")
 ALWAYS = ("jit", "text", "vmap", "jit of vmap", "jit on pjrt")
-WITHOUT_INPUTS = ("jit", "text", "jit on pjrt")
+WITHOUT_INPUTS = ("jit", "text", "optimized text", "jit on pjrt")
 # Those that can say something only of numbers that are wide and finite.
 NUMERIC = ("vjp against jvp", "jvp of vjp")
 
@@ -277,7 +285,7 @@ class Setting:
     def evaluate(self, expression: str) -> Any:
         names = {**NAMES, "read_back": read_back, "lanes": lanes}
         names |= {"product": product, "magnitude": magnitude}
-        names |= {"run_again": run_again, "donated": donated}
+        names |= {"run_again": run_again, "donated": donated, "read_optimized": read_optimized}
         for name in dir(self):
             if not name.startswith("_") and f"{name}" in expression:
                 names[name] = getattr(self, name)
@@ -307,6 +315,20 @@ def read_back(function: Function, *args: Any) -> Any:
     for output, result in zip(outputs, results, strict=True):
         assert output.aval == result, f"{output.aval} was said to be {result}"
     return outputs
+
+
+def optimized_text(program: Function, inputs: Sequence[Any]) -> str:
+    """What the engine runs, with its clusters."""
+    return fc.jit(program).lower(*inputs).compile().optimized_program.to_text()
+
+
+def read_optimized(program: Function, inputs: Sequence[Any]) -> Any:
+    """The results of the program that the engine runs, by way of its text."""
+    text = optimized_text(program, inputs)
+    read = fc.parse_program(text)
+    read.verify()
+    assert read.to_text() == text, "the text of the optimized program differs"
+    return fc.jit(read)(*inputs)
 
 
 def run_again(program: Function, inputs: Sequence[Any]) -> Any:

@@ -31,6 +31,8 @@ from random_programs.values import (
 
 MAX_INPUTS = 5
 MAX_ELEMENTS = 240
+# Around the tiles of clusters, so that there are whole tiles and what is left, and several threads.
+LARGE_SIZES = (1023, 1024, 1025, 2047, 2048, 2049, 2049, 4097, 8191, 8193, 70001)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,7 +100,9 @@ class Scope:
 class Writer:
     """Appends steps to the innermost function that is being written."""
 
-    def __init__(self, seed: int, operations: Sequence[Callable[[Writer], Any]]) -> None:
+    def __init__(
+        self, seed: int, operations: Sequence[Callable[[Writer], Any]], is_large: bool = False
+    ) -> None:
         self.seed = seed
         self.rng = np.random.default_rng(seed)
         self.operations = operations
@@ -116,6 +120,11 @@ class Writer:
         self.sizes = [int(n) for n in self.rng.choice([0, 1, 2, 3, 4, 5], 3, p=WEIGHTS)]
         if self.chance(0.1):
             self.sizes.append(self.choose([16, 17, 33, 130]))  # whole vectors and what is left
+        self.max_elements = MAX_ELEMENTS
+        if is_large:
+            large = self.choose(LARGE_SIZES)
+            self.max_elements = 2 * large
+            self.sizes = [1, 2, large, large]
 
     # ---- chance ----
 
@@ -139,7 +148,12 @@ class Writer:
     def shape(self, min_rank: int = 0, max_rank: int = 5) -> tuple[int, ...]:
         rank = min_rank + min(self.below(max_rank - min_rank + 1), self.below(6))
         sizes = tuple(self.choose(self.sizes) for _ in range(rank))
-        return sizes if np.prod(sizes) <= MAX_ELEMENTS else sizes[: max(2, min_rank)]
+        if np.prod(sizes) > self.max_elements:
+            sizes = sizes[: max(2, min_rank)]
+        while np.prod(sizes) > self.max_elements:
+            largest = sizes.index(max(sizes))
+            sizes = (*sizes[:largest], 1, *sizes[largest + 1 :])
+        return sizes
 
     # ---- values ----
 
@@ -194,11 +208,15 @@ class Writer:
         if array is None:
             array = random_array(self.rng, shape, dtype, 0.2 if self.is_wild else 0.0)
         is_closed = any(scope.is_closed for scope in self.scopes)
-        if len(self.inputs) < MAX_INPUTS and not is_closed and not self.chance(0.15):
+        is_small = array.size <= MAX_ELEMENTS
+        may_be_input = len(self.inputs) < MAX_INPUTS and not is_closed
+        if may_be_input and not (is_small and self.chance(0.15)):
             value = Value(self.name(), fnp.asarray(array), True)
             self.inputs.append(value)
             self.scopes[0].values.append(value)
             return value
+        if not is_small:
+            raise CannotWriteError  # its text would be long
         text = literal(array).replace("{", "{{").replace("}", "}}")
         return self.add(f"fnp.asarray({text})", check=False)
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 
 from random_programs.values import LIKELY
-from random_programs.writer import MAX_ELEMENTS, CannotWriteError, Value, Writer, is_tame
+from random_programs.writer import CannotWriteError, Value, Writer, is_tame
 
 
 def broadcast(w: Writer) -> None:
-    x = w.any(max_rank=4, test=lambda v: v.size <= MAX_ELEMENTS // 4)
+    x = w.any(max_rank=4, test=lambda v: v.size <= w.max_elements // 4)
     rank = x.ndim + w.below(3)
     places = sorted(w.permutation(rank)[: x.ndim])
     sizes = [w.choose(w.sizes) for _ in range(rank)]
     for place, size in zip(places, x.shape, strict=True):
         sizes[place] = size if size != 1 or w.chance(0.5) else sizes[place]
-    if math.prod(sizes) > MAX_ELEMENTS:
+    if math.prod(sizes) > w.max_elements:
         raise CannotWriteError
     w.add(f"lax.broadcast_in_dim({{0}}, {tuple(sizes)}, {tuple(places)})", x)
 
@@ -61,7 +61,7 @@ def slicing(w: Writer) -> None:
 
 
 def concatenate(w: Writer) -> None:
-    x = w.any(min_rank=1, test=lambda v: v.size <= MAX_ELEMENTS // 3)
+    x = w.any(min_rank=1, test=lambda v: v.size <= w.max_elements // 3)
     axis = w.below(x.ndim)
 
     def fits(v: Value) -> bool:
@@ -74,7 +74,7 @@ def concatenate(w: Writer) -> None:
 
     parts = [x]
     for _ in range(w.below(3)):
-        others = [v for v in w.visible() if fits(v) and v.size <= MAX_ELEMENTS // 3]
+        others = [v for v in w.visible() if fits(v) and v.size <= w.max_elements // 3]
         parts.append(w.choose(others))
     places = ", ".join(f"{{{i}}}" for i in range(len(parts)))
     w.add(f"lax.concatenate([{places}], {axis})", *parts)
@@ -86,7 +86,7 @@ def rev(w: Writer) -> None:
 
 
 def pad(w: Writer) -> None:
-    x = w.any(min_rank=1, test=lambda v: v.size <= MAX_ELEMENTS // 4)
+    x = w.any(min_rank=1, test=lambda v: v.size <= w.max_elements // 4)
     widths = []
     for size in x.shape:
         inner = w.below(2)
