@@ -2,16 +2,23 @@
 #include "convert.h"
 #include "numpy_api.h"
 
+#include <algorithm>
 #include <cfenv>
 #include <complex>
 #include <cstring>
+#include <functional>
+#include <numeric>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <farcall/core/config.h>
 #include <farcall/core/error.h>
 #include <farcall/core/message.h>
+#include <farcall/ops/lax.h>
+#include <farcall/program/engine.h>
 #include <farcall/trace/interpreter.h>
+#include <farcall/trace/record.h>
 
 #include "callbacks/buffer_object.h"
 #include "interpreter_lock.h"
@@ -64,6 +71,53 @@ void copy_any(PyArrayObject* source, DType dtype, void* into) {
   if (!target) nb::raise_python_error();
   nb::object owner = nb::steal(target);
   if (PyArray_CopyInto(as_numpy_array(target), source) < 0) nb::raise_python_error();
+}
+
+// The dimensions in the order of their strides, the slowest first, if the data is dense and aligned
+// in that order; else empty.
+std::vector<int64_t> order_in_memory(PyArrayObject* source) {
+  if (!PyArray_ISALIGNED(source) || !PyArray_ISNOTSWAPPED(source)) return {};
+  const auto stride = [&](int64_t i) { return PyArray_STRIDE(source, static_cast<int>(i)); };
+  std::vector<int64_t> order(static_cast<size_t>(PyArray_NDIM(source)));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::ranges::stable_sort(order, std::greater<>(), stride);
+  npy_intp dense = PyArray_ITEMSIZE(source);
+  for (size_t i = order.size(); i-- > 0;) {
+    if (stride(order[i]) != dense) return {};
+    dense *= PyArray_DIM(source, static_cast<int>(order[i]));
+  }
+  return order;
+}
+
+// Copies data that is dense in another order of its dimensions: by the native engine, which does it
+// block by block, on several threads, and can be interrupted.
+void copy_transposed(ShapeDtype type, std::span<const int64_t> order, const void* from,
+                     void* into) {
+  Shape shape(order.size());
+  std::vector<int64_t> permutation(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    shape[i] = type.shape()[order[i]];
+    permutation[order[i]] = static_cast<int64_t>(i);
+  }
+  const ShapeDtype stored(type.dtype(), shape);
+  const ProgramPtr program = record(
+      [&](std::span<const Array> inputs) {
+        return std::vector{lax::transpose(inputs[0], permutation)};
+      },
+      {&stored, 1}, "transposed copy");
+  const auto executable = find_engine("native").compile(program, {});
+  const WithoutLock without_lock;
+  run_on_memory(*executable, {&from, 1}, {&into, 1});
+}
+
+// Copies data that is not plain into dense memory.
+void copy_other(PyArrayObject* source, ShapeDtype type, void* into) {
+  constexpr size_t kLarge = size_t{1} << 20;
+  if (type.nbytes() >= kLarge) {
+    const std::vector<int64_t> order = order_in_memory(source);
+    if (!order.empty()) return copy_transposed(type, order, PyArray_DATA(source), into);
+  }
+  copy_any(source, type.dtype(), into);
 }
 
 // ---- from 64 to 32 bits ----
@@ -200,7 +254,7 @@ Array array_from_numpy(PyObject* object, Intake intake) {
   Storage storage = Storage::allocate(type.nbytes());
   const std::span elements(static_cast<std::byte*>(storage.data()), type.nbytes());
   if (!is_plain) {
-    copy_any(source, dtype, storage.data());
+    copy_other(source, type, storage.data());
   } else if (!own.empty()) {
     std::memcpy(storage.data(), data, own.size());
   }

@@ -442,3 +442,14 @@ def test_shape_dtype_struct():
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0), (1, 0, 4)])
 def test_arrays_without_elements_show_their_shape_as_in_jax(shape: tuple[int, ...]) -> None:
     assert repr(fnp.zeros(shape)) == repr(jnp.zeros(shape))
+
+
+def test_a_large_transposed_array_of_numpy_is_copied_in_order():
+    x = np.arange(2 * 3 * 500 * 700).reshape(2, 3, 500, 700)
+    for dtype in ("int16", "float32", "complex128", "bool"):
+        value = (x % 251).astype(dtype)
+        for turned in (value.T, value.transpose(2, 0, 3, 1), value.swapaxes(0, 3)):
+            with fc.enable_x64():
+                got = fnp.array(turned)
+            np.testing.assert_array_equal(np.asarray(got), turned)
+            assert np.asarray(got).flags.c_contiguous

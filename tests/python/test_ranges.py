@@ -290,3 +290,13 @@ def test_numbers_of_python_count_as_float64_beside_it():
     np.testing.assert_array_equal(with_numbers[0], [0.7, 0.9])
     np.testing.assert_array_equal(with_numbers[1], [0.1, 1.3])
     np.testing.assert_array_equal(with_numbers[2], [0.1, 0.1])
+
+
+@pytest.mark.parametrize("ends", [(5_000_000,), (7, 5_000_000), (3, -13_000_000, -3)])
+@pytest.mark.parametrize("x64", [False, True])
+def test_arange_of_many_integers(ends, x64):
+    with fc.enable_x64(x64):
+        got = fnp.arange(*ends)
+    want = np.arange(*ends, dtype=np.int64 if x64 else np.int32)
+    assert (got.dtype, got.weak_type) == (want.dtype, False)
+    np.testing.assert_array_equal(np.asarray(got), want)

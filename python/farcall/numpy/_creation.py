@@ -262,9 +262,25 @@ def arange(
     for name, value in (("start", start), ("stop", stop), ("step", step)):
         _core._check_known_integer(value, f"arange: argument {name}")
     step = 1 if step is None else step
+    if dtype is None and (many := _many_integers(start, stop, step)) is not None:
+        return many if device is None else device_put(many, device)
     made = np.arange(start, stop, step)
     values = _make(made, _default_for(made) if dtype is None else dtype, True)
     return values if device is None else device_put(values, device)
+
+
+def _many_integers(start: Any, stop: Any, step: Any) -> Array | None:
+    """``arange`` by the engine, on several threads; None for few numbers and other ones."""
+    many = 1 << 22
+    if not (type(start) is type(stop) is type(step) is int) or step == 0:
+        return None
+    numbers = range(start, stop, step)
+    limits = np.iinfo(np.int32)
+    if len(numbers) < many or min(start, stop) < limits.min or max(start, stop) > limits.max:
+        return None
+    dtype = _core._incoming_dtype(np.dtype(np.int64))
+    counts = _core.lax.broadcasted_iota(dtype, (len(numbers),), 0)
+    return counts if (start, step) == (0, 1) else counts * step + start
 
 
 # ---- grids ---------------------------------------------------------------------------------------

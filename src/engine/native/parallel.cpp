@@ -3,7 +3,9 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <ctime>
 #include <thread>
+#include <utility>
 
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
@@ -19,10 +21,22 @@ std::atomic<bool> is_forked{false};
 [[maybe_unused]] const int kAtFork =
     pthread_atfork(nullptr, nullptr, [] { is_forked.store(true, std::memory_order_relaxed); });
 
+// What the clock that is cheap to read goes forward by, or less.
+constexpr int64_t kCoarseStep = 4;
+
+int64_t coarse_milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
 }  // namespace
 
 void Tiles::poll() {
   cost_ = 0;
+  const int64_t now = coarse_milliseconds(), elapsed = now - std::exchange(polled_at_, now);
+  if (elapsed <= kCoarseStep) polled_cost_ = std::min(2 * polled_cost_, kMostPolledCost);
+  if (elapsed > 2 * kCoarseStep) polled_cost_ = kLeastPolledCost;
   try {
     poll_interrupt();
   } catch (...) {

@@ -46,16 +46,18 @@ class Tiles {
       : shared_(shared), count_(count), is_caller_(is_caller), is_alone_(is_alone) {}
   bool go_on() {
     if (!is_caller_) return !shared_.is_stopped.load(std::memory_order_relaxed);
-    if (cost_ >= kPolledCost) [[unlikely]]
+    if (cost_ >= polled_cost_) [[unlikely]]
       poll();
     return true;
   }
   void poll();
 
-  static constexpr int64_t kPolledCost = int64_t{1} << 20;
+  // The cost between polls adapts to the time that it takes: some functions cost a hundred times
+  // more than others.
+  static constexpr int64_t kLeastPolledCost = int64_t{1} << 15, kMostPolledCost = int64_t{1} << 20;
 
   Shared& shared_;
-  int64_t count_, cost_ = 0;
+  int64_t count_, cost_ = 0, polled_cost_ = kLeastPolledCost, polled_at_ = 0;  // in milliseconds
   bool is_caller_, is_alone_;  // on the calling thread; on no other one
 };
 

@@ -17,19 +17,21 @@ namespace {
 
 struct CtrlC {};
 
-// True if running the program on zeros ends with the exception of the interrupt check.
-bool is_interrupted(const std::string& text) {
+// True if running the program, with this value in all bytes of its inputs, ends with the exception
+// of the interrupt check.
+bool is_interrupted(
+    const std::string& text, InterruptCheck check = [] { throw CtrlC(); }, int byte = 0) {
   const auto executable = default_engine().compile(parse_program(text), {});
   std::vector<Storage> inputs, outputs(executable->output_types().size());
   for (const ShapeDtype& type : executable->input_types()) {
     inputs.push_back(Storage::allocate(type.nbytes()));
-    if (type.nbytes() > 0) std::memset(inputs.back().data(), 0, type.nbytes());
+    if (type.nbytes() > 0) std::memset(inputs.back().data(), byte, type.nbytes());
   }
   std::vector<const Storage*> pointers;
   for (const Storage& input : inputs) pointers.push_back(&input);
   // Ensures that a poll is due.
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  set_interrupt_check([] { throw CtrlC(); });
+  set_interrupt_check(check);
   bool interrupted = false;
   try {
     // On one thread: with several, the calling thread may finish its share before the next poll.
@@ -97,6 +99,27 @@ const char* const kLong[] = {
 
 TEST(Interrupt, ReachesEveryLongKernel) {
   for (const char* text : kLong) EXPECT_TRUE(is_interrupted(text)) << text;
+}
+
+// Kernels whose elements or products take long, which must not look at their beginning only.
+const char* const kSlow[] = {
+    "{ lambda ; a:c128[400,400]. let b:c128[400,400] = dot_general[lhs_contracting=(1,) "
+    "rhs_contracting=(0,) lhs_batch=() rhs_batch=()] a a in (b,) }",
+    "{ lambda ; a:c128[2,2,4000000]. let b:c128[2,2,2] = dot_general[lhs_contracting=(2,) "
+    "rhs_contracting=(2,) lhs_batch=(0,) rhs_batch=(0,)] a a in (b,) }",
+    "{ lambda ; a:f64[60000]. let b:f64[60000] = igamma a a in (b,) }",
+    "{ lambda ; a:f64[60000]. let b:f64[60000] = igamma a a c:f64[60000] = mul a b in (c,) }",
+};
+
+TEST(Interrupt, ReachesTheMiddleOfSlowKernels) {
+  static int num_checks;
+  for (const char* text : kSlow) {
+    num_checks = 0;
+    const auto check_later = [] {
+      if (++num_checks > 1) throw CtrlC();
+    };
+    EXPECT_TRUE(is_interrupted(text, check_later, 0x40)) << text;
+  }
 }
 
 TEST(Interrupt, IsNotAskedForByShortOnes) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cmath>
 #include <complex>
 #include <cstring>
 #include <iterator>
@@ -25,24 +26,9 @@ constexpr int64_t kCallCost = 64;
 // A product of at most this cost runs on one thread at once.
 constexpr int64_t kBriefCost = int64_t{1} << 20;
 
-// Multiplies one product of the batch after the other.
-template <class Element, void (*multiply)(const Product&)>
-void multiply_each(const Product& p) {
-  InterruptCounter counter;
-  for (int64_t i = 0; i < p.batches.count; ++i) {
-    counter.add(saturated_product(saturated_product(p.m, p.n), p.k));
-    Product one = p;
-    one.batches = {};
-    one.a.data = static_cast<const Element*>(p.a.data) + p.batches.a_offset(i);
-    one.b.data = static_cast<const Element*>(p.b.data) + p.batches.b_offset(i);
-    one.c = static_cast<Element*>(p.c) + i * p.m * p.c_row_stride;
-    multiply(one);
-  }
-}
-
 // ---- float32 and float64: tiles of the result
 
-// How the result is divided into tiles. Its bits do not depend on this.
+// How the result is divided into tiles. Its bits do not depend on this, unless BLAS computes them.
 struct Cut {
   int64_t rows, columns;  // of a tile: multiples of the steps, or all
   int64_t batches;        // products per tile, if a tile is at least one product
@@ -89,6 +75,22 @@ Cut cut(const Product& p, int64_t num_threads, size_t width) {
     rows = even_piece(p.m, rows / 2, kTileRowStep);
   }
   return {even_piece(p.m, rows, kTileRowStep), columns, 1};
+}
+
+// The tile of one product of the batch that begins at this row and column of the result.
+template <class T>
+Product part_of(const Product& p, const Cut& tile, int64_t batch, int64_t row, int64_t column) {
+  const auto at = [](const Matrix& matrix, int64_t offset) {
+    return Matrix{static_cast<const T*>(matrix.data) + offset, matrix.row_stride,
+                  matrix.column_stride};
+  };
+  return {.m = std::min(tile.rows, p.m - row),
+          .k = p.k,
+          .n = std::min(tile.columns, p.n - column),
+          .a = at(p.a, p.batches.a_offset(batch) + row * p.a.row_stride),
+          .b = at(p.b, p.batches.b_offset(batch) + column * p.b.column_stride),
+          .c = static_cast<T*>(p.c) + (batch * p.m + row) * p.c_row_stride + column,
+          .c_row_stride = p.c_row_stride};
 }
 
 // Whether this is a vector times a matrix with dense columns.
@@ -151,17 +153,7 @@ void multiply_tiled(const Product& given) {
   const int64_t down = pieces(p.m, tile.rows), across = pieces(p.n, tile.columns);
   const auto multiply_part = [&](int64_t batch, int64_t row, int64_t column, T* buffer,
                                  Tiles& tiles) {
-    const auto at = [](const Matrix& matrix, int64_t offset) {
-      return Matrix{static_cast<const T*>(matrix.data) + offset, matrix.row_stride,
-                    matrix.column_stride};
-    };
-    Product part = {std::min(tile.rows, p.m - row),
-                    p.k,
-                    std::min(tile.columns, p.n - column),
-                    at(p.a, p.batches.a_offset(batch) + row * p.a.row_stride),
-                    at(p.b, p.batches.b_offset(batch) + column * p.b.column_stride),
-                    static_cast<T*>(p.c) + (batch * p.m + row) * p.c_row_stride + column,
-                    p.c_row_stride};
+    const Product part = part_of<T>(p, tile, batch, row, column);
     if (is_dot(p)) return multiply_dense_columns<T>(part, tiles);
     multiply_tile<T>(part, buffer, tiles);
   };
@@ -212,34 +204,83 @@ BlasMatrix blas_matrix(const Matrix& matrix) {
   return {CblasTrans, static_cast<blasint>(matrix.column_stride)};
 }
 
-// y = A x, where y is dense. Zeroes y and adds to it: some gemv kernels read y even if beta is 0.
+// y = A x, or y += A x. y is dense. Zeroes y and adds to it: some gemv kernels read y even if beta
+// is 0.
 template <class T>
 void multiply_vector(const Matrix& a, int64_t rows, int64_t columns, const void* x,
-                     int64_t x_stride, void* y) {
+                     int64_t x_stride, void* y, bool is_added) {
   const auto [transpose, leading] = blas_matrix(a);
   const bool is_transposed = transpose == CblasTrans;
-  std::memset(y, 0, static_cast<size_t>(rows) * sizeof(T));
+  if (!is_added) std::memset(y, 0, static_cast<size_t>(rows) * sizeof(T));
   Blas<T>::gemv(CblasRowMajor, transpose, static_cast<blasint>(is_transposed ? columns : rows),
                 static_cast<blasint>(is_transposed ? rows : columns), Blas<T>::kOne,
                 static_cast<const T*>(a.data), leading, static_cast<const T*>(x),
                 static_cast<blasint>(x_stride), Blas<T>::kOne, static_cast<T*>(y), 1);
 }
 
+// C = A B, or C += A B.
 template <class T>
-void multiply_blas(const Product& p) {
+void multiply_part_by_blas(const Product& p, bool is_added) {
   if (p.n == 1 && p.c_row_stride == 1) {
-    return multiply_vector<T>(p.a, p.m, p.k, p.b.data, p.b.row_stride, p.c);
+    return multiply_vector<T>(p.a, p.m, p.k, p.b.data, p.b.row_stride, p.c, is_added);
   }
   if (p.m == 1) {
     const Matrix transposed = {p.b.data, p.b.column_stride, p.b.row_stride};
-    return multiply_vector<T>(transposed, p.n, p.k, p.a.data, p.a.column_stride, p.c);
+    return multiply_vector<T>(transposed, p.n, p.k, p.a.data, p.a.column_stride, p.c, is_added);
   }
   const auto a = blas_matrix(p.a), b = blas_matrix(p.b);
   Blas<T>::gemm(CblasRowMajor, a.transpose, b.transpose, static_cast<blasint>(p.m),
                 static_cast<blasint>(p.n), static_cast<blasint>(p.k), Blas<T>::kOne,
                 static_cast<const T*>(p.a.data), a.leading, static_cast<const T*>(p.b.data),
-                b.leading, Blas<T>::kZero, static_cast<T*>(p.c),
+                b.leading, is_added ? Blas<T>::kOne : Blas<T>::kZero, static_cast<T*>(p.c),
                 static_cast<blasint>(p.c_row_stride));
+}
+
+// Tiles that take some milliseconds each. They depend on the sizes alone, because the bits that a
+// kernel of BLAS computes depend on the tile.
+Cut cut_for_blas(const Product& p, int64_t depth) {
+  constexpr int64_t kMostCost = int64_t{1} << 23, kStep = 16;
+  const int64_t area = std::max<int64_t>(kMostCost / depth, 1);
+  const auto side = static_cast<int64_t>(std::sqrt(static_cast<double>(area)));
+  const auto whole_steps = [&](int64_t size) {
+    return std::max<int64_t>(size - size % kStep, kStep);
+  };
+  const int64_t columns = std::min(p.n, whole_steps(std::max(side, area / p.m)));
+  const int64_t rows = std::min(p.m, whole_steps(area / columns));
+  const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
+  return {rows, columns, std::max<int64_t>(kBriefCost / saturated_sum(cost, kCallCost), 1)};
+}
+
+template <class T>
+void multiply_blas(const Product& p) {
+  constexpr int64_t kMostDepth = int64_t{1} << 14;
+  const int64_t depth = std::min(p.k, kMostDepth);
+  const Cut tile = cut_for_blas(p, depth);
+  const int64_t down = pieces(p.m, tile.rows), across = pieces(p.n, tile.columns);
+  const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
+  const auto multiply_tile = [&](const Product& whole, Tiles& tiles) {
+    for (int64_t at = 0; at < p.k; at += depth) {
+      Product part = whole;
+      part.k = std::min(depth, p.k - at);
+      part.a.data = static_cast<const T*>(whole.a.data) + at * whole.a.column_stride;
+      part.b.data = static_cast<const T*>(whole.b.data) + at * whole.b.row_stride;
+      multiply_part_by_blas<T>(part, at > 0);
+      if (!tiles.go_on(part.m * part.n * part.k)) return false;
+    }
+    return true;
+  };
+  run_tiles(pieces(p.batches.count, tile.batches) * down * across,
+            num_threads_for(saturated_product(cost, p.batches.count)), [&](Tiles& tiles) {
+              for (int64_t i; tiles.next(i);) {
+                const int64_t column = i % across * tile.columns,
+                              row = i / across % down * tile.rows;
+                const int64_t first = i / across / down * tile.batches;
+                const int64_t last = std::min(first + tile.batches, p.batches.count);
+                for (int64_t batch = first; batch < last; ++batch) {
+                  if (!multiply_tile(part_of<T>(p, tile, batch, row, column), tiles)) return;
+                }
+              }
+            });
 }
 
 // ---- plain loops: integers, bools, and complex matrices too large for BLAS's 32-bit sizes
@@ -288,20 +329,33 @@ void multiply_plain(const Product& p) {
   }
 }
 
+// Multiplies one product of the batch after the other.
+template <class Element, void (*multiply)(const Product&)>
+void multiply_each(const Product& p) {
+  InterruptCounter counter;
+  for (int64_t i = 0; i < p.batches.count; ++i) {
+    counter.add(saturated_product(saturated_product(p.m, p.n), p.k));
+    Product one = p;
+    one.batches = {};
+    one.a.data = static_cast<const Element*>(p.a.data) + p.batches.a_offset(i);
+    one.b.data = static_cast<const Element*>(p.b.data) + p.batches.b_offset(i);
+    one.c = static_cast<Element*>(p.c) + i * p.m * p.c_row_stride;
+    multiply(one);
+  }
+}
+
 struct MultiplyRow {
   DType dtype;
   Multiply multiply;
   Multiply large = multiply;  // for sizes that do not fit BLAS's integers
 };
-template <class T>
-constexpr Multiply kBlas = multiply_each<T, multiply_blas<T>>;
 template <class T, class Ops = NumberOps>
 constexpr Multiply kPlain = multiply_each<T, multiply_plain<T, Ops>>;
 constexpr MultiplyRow kMultiply[] = {
     {DType::kFloat32, multiply_tiled<float>},
     {DType::kFloat64, multiply_tiled<double>},
-    {DType::kComplex64, kBlas<std::complex<float>>, kPlain<std::complex<float>>},
-    {DType::kComplex128, kBlas<std::complex<double>>, kPlain<std::complex<double>>},
+    {DType::kComplex64, multiply_blas<std::complex<float>>, kPlain<std::complex<float>>},
+    {DType::kComplex128, multiply_blas<std::complex<double>>, kPlain<std::complex<double>>},
     {DType::kUInt8, kPlain<uint8_t>},
     {DType::kUInt16, kPlain<uint16_t>},
     {DType::kUInt32, kPlain<uint32_t>},

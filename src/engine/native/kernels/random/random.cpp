@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/random/threefry.h"
 
@@ -49,9 +50,11 @@ struct CounterPlan {
 template <class What>
 void hash_long(const CounterPlan& plan, const Key* keys, typename What::Result* out) {
   alignas(64) uint32_t y1[kBlock], y2[kBlock];
+  InterruptCounter counter;
   for (int64_t key = 0; key < plan.num_keys; ++key) {
     for (int64_t start = 0; start < plan.num_counters; start += kBlock) {
       const int64_t count = std::min(kBlock, plan.num_counters - start);
+      counter.add(count);
       threefry2x32_counters(keys[key].first, keys[key].second, static_cast<uint64_t>(start), y1, y2,
                             count);
       for (int64_t i = 0; i < count; ++i) out[i] = What()(y1[i], y2[i]);
@@ -65,8 +68,10 @@ template <class What>
 void hash_short(const CounterPlan& plan, const Key* keys, typename What::Result* out) {
   alignas(64) uint32_t key1[kBlock], key2[kBlock], x1[kBlock] = {}, x2[kBlock];
   alignas(64) uint32_t y1[kBlock], y2[kBlock];
+  InterruptCounter counter;
   for (int64_t start = 0; start < plan.num_keys; start += kBlock) {
     const int64_t count = std::min(kBlock, plan.num_keys - start);
+    counter.add(count * plan.num_counters);
     for (int64_t i = 0; i < count; ++i) {
       key1[i] = keys[start + i].first;
       key2[i] = keys[start + i].second;
@@ -140,8 +145,10 @@ void run_fold_in(const KernelCall& call) {
   auto* out = static_cast<Key*>(call.operands[2]);
   alignas(64) uint32_t key1[kBlock], key2[kBlock], x1[kBlock] = {}, x2[kBlock];
   alignas(64) uint32_t y1[kBlock], y2[kBlock];
+  InterruptCounter counter;
   for (int64_t start = 0; start < plan.size; start += kBlock) {
     const int64_t count = std::min(kBlock, plan.size - start);
+    counter.add(count);
     for (int64_t i = 0; i < count; ++i) {
       const Key& key = keys[(start + i) * plan.steps[0]];
       key1[i] = key.first;
@@ -160,8 +167,10 @@ Kernel make_fold_in(Types inputs, Types outputs, const Params*) {
 void run_threefry(const KernelCall& call) {
   const auto& plan = *static_cast<const ElementPlan*>(call.data);
   alignas(64) uint32_t words[4][kBlock];
+  InterruptCounter counter;
   for (int64_t start = 0; start < plan.size; start += kBlock) {
     const int64_t count = std::min(kBlock, plan.size - start);
+    counter.add(count);
     for (int operand = 0; operand < 4; ++operand) {
       const auto* from = static_cast<const uint32_t*>(call.operands[operand]);
       const int64_t step = plan.steps[operand];
