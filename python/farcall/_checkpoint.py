@@ -40,7 +40,7 @@ _dots = SavePolicy("dots_saveable")
 _dots_without_batch = SavePolicy("dots_with_no_batch_dims_saveable")
 
 # Policies for checkpoint. They apply to the operations of a function and of jitted functions that
-# it calls; loops and branches are always recomputed as a whole.
+# it calls; loops and branches without effects are always recomputed as a whole.
 checkpoint_policies: types.SimpleNamespace = types.SimpleNamespace(
     nothing_saveable=SavePolicy("nothing_saveable"),
     everything_saveable=SavePolicy("everything_saveable"),
@@ -67,6 +67,8 @@ def checkpoint(
     static_argnums: int | Sequence[int] = (),
 ) -> Callable[P, R]:
     """``fun``, but reverse mode recomputes its intermediate values instead of keeping them.
+
+    Results of calls with effects are kept, so that no effect happens twice.
 
     Args:
       fun: takes and returns pytrees of arrays.

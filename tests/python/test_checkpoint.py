@@ -8,6 +8,8 @@ import pytest
 from both import FARCALL, JAX, same_as_jax
 from farcall._checkpoint import SavePolicy
 from farcall.ad_checkpoint import checkpoint_name
+from farcall.experimental import io_callback
+from farcall.experimental.buffer_callback import buffer_callback
 from jax.ad_checkpoint import checkpoint_name as jax_checkpoint_name
 
 X = np.linspace(0.1, 1, 6, dtype=np.float32).reshape(2, 3)
@@ -201,3 +203,92 @@ def test_dots_saveable_keeps_convolutions_as_in_jax():
     for name in ("dots_saveable", "nothing_saveable"):
         assert convolutions(FARCALL, name) == convolutions(JAX, name)
     assert convolutions(FARCALL, "dots_saveable") < convolutions(FARCALL, "nothing_saveable")
+
+
+# ---- effects ----
+
+
+def counting(ordered=False):
+    """A callback that returns the number of the call, and its log."""
+    log = []
+
+    def count(x):
+        log.append(float(x))
+        return np.float32(len(log))
+
+    return lambda x: io_callback(
+        count, fc.ShapeDtypeStruct((), np.float32), fc.lax.stop_gradient(x), ordered=ordered
+    ), log
+
+
+PLACES = {
+    "alone": lambda call: fc.checkpoint(lambda x: x * call(x) * call(x)),
+    "jit": lambda call: fc.checkpoint(lambda x: fc.jit(lambda x: x * call(x))(x) * call(x)),
+    "scan": lambda call: fc.checkpoint(
+        lambda x: fc.lax.scan(lambda c, _: (c * call(x), None), x, None, length=2)[0]
+    ),
+    "in scan": lambda call: (
+        lambda x: fc.lax.scan(fc.checkpoint(lambda c, _: (c * call(x), None)), x, None, length=2)[0]
+    ),
+    "cond": lambda call: fc.checkpoint(
+        lambda x: fc.lax.cond(x > 0, lambda x: x * call(x) * call(x), lambda x: x, x)
+    ),
+    "while": lambda call: fc.checkpoint(
+        lambda x: (
+            x * fc.lax.while_loop(lambda c: c < 2, lambda c: call(np.float32(3)) * c, np.float32(1))
+        )
+    ),
+    "nested": lambda call: fc.checkpoint(
+        lambda x: fc.checkpoint(lambda x: x * call(x))(x) * call(x)
+    ),
+    "policy": lambda call: fc.checkpoint(
+        lambda x: x * call(x) * call(x), policy=fc.checkpoint_policies.dots_saveable
+    ),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("run", [lambda f: f, fc.jit], ids=["eager", "jit"])
+def test_effects_happen_once_and_derivatives_read_their_results(place, run):
+    call, log = counting()
+    value, slope = run(fc.value_and_grad(PLACES[place](call)))(np.float32(3))
+    assert (float(value), float(slope)) == (6, 2)
+    assert log == [3, 3]
+
+
+def test_linear_functions_do_not_repeat_the_effects_of_a_checkpoint():
+    call, log = counting(ordered=True)
+    f = fc.checkpoint(lambda x: fc.numpy.sin(x) * call(x))
+    _, pushforward = fc.linearize(f, np.float32(0))
+    _, pullback = fc.vjp(f, np.float32(0))
+    assert [float(pushforward(1.0)), float(pullback(1.0)[0])] == [1, 2]
+    assert [float(pushforward(1.0)), float(pullback(1.0)[0])] == [1, 2]
+    assert log == [0, 0]
+
+
+def test_foreign_calls_with_effects_run_once_in_a_checkpoint():
+    log = []
+
+    def note(ctx, out, x):
+        log.append(float(np.asarray(x)))
+        np.asarray(out)[...] = len(log)
+
+    call = buffer_callback(note, fc.ShapeDtypeStruct((), np.float32), has_side_effect=True)
+    f = fc.checkpoint(lambda x: x * x * call(fc.lax.stop_gradient(x)))
+    assert [float(v) for v in fc.jit(fc.value_and_grad(f))(np.float32(3))] == [9, 6]
+    assert log == [3]
+
+
+def test_callbacks_without_effects_are_computed_again():
+    log = []
+
+    def cosine(x):
+        log.append(float(x))
+        return np.cos(x)
+
+    def f(x):
+        y = fc.pure_callback(cosine, fc.ShapeDtypeStruct((), np.float32), fc.lax.stop_gradient(x))
+        return x * y * y
+
+    fc.grad(fc.checkpoint(f))(np.float32(0))
+    assert log == [0, 0]

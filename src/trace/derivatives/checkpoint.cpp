@@ -88,6 +88,7 @@ ProgramPtr with_calls_opened(const Program& program) {
 }
 
 // A program cut in two: its last outputs are recomputed from the inputs and a few saved results.
+// Results of equations with effects are always saved, so that no effect happens twice.
 struct Cut {
   ProgramPtr first;  // inputs to the other outputs, then the saved results
   ProgramPtr again;  // inputs, then the saved results, to the last outputs
@@ -111,7 +112,7 @@ Cut cut(const Program& program, size_t num_last, const CheckpointParams& params)
     const Equation& equation = program.equations[i];
     const auto wanted = [&](uint32_t variable) -> bool { return is_needed[variable]; };
     if (std::ranges::none_of(equation.outputs, wanted)) continue;
-    if (policy.keeps(equation, params.names)) {
+    if (has_effect(equation.effects) || policy.keeps(equation, params.names)) {
       for (const uint32_t output : equation.outputs) {
         if (!wanted(output)) continue;
         first.outputs.push_back(Atom::variable(output));
@@ -141,7 +142,7 @@ CheckpointSplit split_checkpoint(const CheckpointParams& params,
       fmt::format("checkpoint {} {}", params.policy, fmt::join(params.names, " "));
   return program->derived.find_or_make<CheckpointSplit>(kind, std::move(key), [&] {
     const ProgramPartialEval split = partial_eval_program(program, is_unknown);
-    const bool may_keep = params.policy != SavePolicy().name;
+    const bool may_keep = params.policy != SavePolicy().name || has_effect(split.known->effects());
     const ProgramPtr whole = may_keep ? with_calls_opened(*split.known) : split.known;
     const Cut parts = cut(*whole, split.num_residuals, params);
     std::vector<ShapeDtype> types = program->input_types();
