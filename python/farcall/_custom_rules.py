@@ -119,6 +119,7 @@ class custom_jvp(CustomFunction[P, R]):  # noqa: N801
 
         Raises:
           TypeError: if nondiff_argnums is set.
+          ValueError: under differentiation, if there is not one function for each argument.
         """
         if self.nondiff_argnums:
             raise TypeError(
@@ -128,9 +129,14 @@ class custom_jvp(CustomFunction[P, R]):  # noqa: N801
         call: Any = self
 
         def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+            if len(jvps) != len(primals):
+                raise ValueError(
+                    f"custom_jvp({self._name}): defjvps got {len(jvps)} functions for "
+                    f"{len(primals)} arguments; give one for each, None for a zero derivative"
+                )
             result = call(*primals)
             total = tree.map(_transforms.zero_from_primal, result)
-            for tangent, part in zip(tangents, jvps, strict=False):
+            for tangent, part in zip(tangents, jvps, strict=True):
                 if part is not None:
                     total = tree.map(_add, total, part(tangent, result, *primals))
             return result, total
