@@ -592,3 +592,30 @@ def test_keyword_only_arguments_of_a_function_with_rules_are_refused():
     f.defjvp(lambda primals, tangents: (f(*primals), tangents[0]))
     with pytest.raises(TypeError, match="keyword arguments scale cannot be given by position"):
         f(np.float32(1), scale=2.0)
+
+
+def test_a_tangent_that_nothing_needs_may_be_of_reverse_mode_alone():
+    def function(m):
+        g = m.root.custom_vjp(lambda x: m.np.sin(x))
+        g.defvjp(lambda x: (m.np.sin(x), m.np.cos(x)), lambda c, ct: (c * ct,))
+
+        def derivative(inner):
+            f = m.root.custom_vjp(lambda x: inner(x) * 2)
+            f.defvjp(lambda x: (inner(x) * 2, x), lambda x, ct: (2 * m.np.cos(x) * ct,))
+            return m.root.linearize(m.root.grad(f), 0.3)[1](1.0)
+
+        return [derivative(inner) for inner in (g, m.root.jit(g), m.root.jit(lambda x: x * g(x)))]
+
+    same_as_jax(function)
+
+
+def test_a_jit_whose_other_result_needs_its_tangent_is_linearized():
+    def function(m):
+        g = m.root.custom_vjp(lambda x: m.np.sin(x))
+        g.defvjp(lambda x: (m.np.sin(x), m.np.cos(x)), lambda c, ct: (c * ct,))
+        both = m.root.jit(lambda x: (g(x), m.np.cos(x)))
+        f = m.root.custom_vjp(lambda x: both(x)[0])
+        f.defvjp(lambda x: both(x), lambda c, ct: (c * ct,))
+        return m.root.linearize(m.root.grad(f), 0.3)[1](1.0)
+
+    same_as_jax(function)

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
+#include <farcall/primitives/call.h>
 #include <farcall/trace/derive.h>
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/interpreter.h>
@@ -103,6 +104,44 @@ std::vector<Array> like_outputs(const Program& program, std::vector<Array> cotan
   return vary_like(std::move(cotangents), axes->outputs);
 }
 
+struct LivePart {
+  ProgramPtr program;
+};
+
+// The program with the wanted outputs alone, and without equations that nothing reads: a tangent
+// that cannot be computed is no error if no result needs it.
+LivePart live_part(const Program& program, const std::vector<bool>& wanted) {
+  Program live = program;
+  live.outputs = select<Atom>(program.outputs, wanted);
+  live.equations.clear();
+  std::vector<bool> is_read(program.variable_types.size(), false);
+  const auto read = [&](std::span<const Atom> atoms) {
+    for (const Atom atom : atoms) {
+      if (atom.is_variable()) is_read[atom.index] = true;
+    }
+  };
+  read(live.outputs);
+  for (size_t i = program.equations.size(); i-- > 0;) {
+    Equation equation = program.equations[i];
+    std::vector<bool> is_live;
+    for (const uint32_t output : equation.outputs) is_live.push_back(is_read[output]);
+    const auto num_live = std::ranges::count(is_live, true);
+    if (num_live == 0 && !has_effect(equation.effects)) continue;
+    const auto* call = try_params<JitParams>(equation.params.get());
+    if (call && num_live < std::ssize(is_live)) {
+      const auto part = call->jaxpr->derived.find_or_make<LivePart>(
+          "live_part", {is_live.begin(), is_live.end()},
+          [&] { return live_part(*call->jaxpr, is_live); });
+      equation.params = make_params(JitParams{call->name, part.program});
+      equation.outputs = select<uint32_t>(equation.outputs, is_live);
+    }
+    read(equation.inputs);
+    live.equations.push_back(std::move(equation));
+  }
+  std::ranges::reverse(live.equations);
+  return {std::make_shared<const Program>(std::move(live))};
+}
+
 }  // namespace
 
 std::vector<Array> LinearMap::transpose(std::span<const Array> cotangents) const {
@@ -152,6 +191,8 @@ Linearized linearize(const FlatFunction& function, std::span<const Array> primal
   }
   std::vector<bool> has_output = present(results.tangents);
   Recording recording = recorder.finish(select(std::span(results.tangents), has_output));
+  const std::vector<bool> all(recording.program->outputs.size(), true);
+  recording.program = live_part(*recording.program, all).program;
   return {results.primals, std::make_shared<const LinearMap>(
                                std::move(recording), std::move(has_input), std::move(has_output),
                                types_of(primals), types_of(results.primals))};
