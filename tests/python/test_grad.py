@@ -313,3 +313,38 @@ def test_gradients_of_integers_go_through_transformations(call):
         return call(m.root, m.root.grad(f, (0, 1), allow_int=True), X, n)
 
     same_as_jax(function)
+
+
+WEAK_DERIVATIVES = {
+    "jacfwd": lambda m, f: m.root.jacfwd(f),
+    "jit jacfwd": lambda m, f: m.root.jit(m.root.jacfwd(f)),
+    "jacfwd jacfwd": lambda m, f: m.root.jacfwd(m.root.jacfwd(f)),
+    "jacrev": lambda m, f: m.root.jacrev(f),
+    "hessian": lambda m, f: m.root.hessian(f),
+    "jvp": lambda m, f: lambda x: m.root.jvp(f, (x,), (x,)),
+    "linearize": lambda m, f: lambda x: m.root.linearize(f, x)[1](1.0),
+}
+
+
+@pytest.mark.parametrize("name", WEAK_DERIVATIVES)
+def test_derivatives_are_as_weakly_typed_as_in_jax(name):
+    def types(m):
+        functions = (
+            lambda x: m.np.sin(x),
+            lambda x: x * m.np.float32(2),
+            lambda x: m.np.sum(x),
+            lambda x: x * m.np.ones(3),
+            lambda x: m.np.stack([x, 2 * x]),
+        )
+        results = [WEAK_DERIVATIVES[name](m, f)(1.0) for f in functions]
+        return [(x.dtype, x.weak_type, x.shape) for x in m.root.tree.leaves(results)]
+
+    assert types(FARCALL) == types(JAX)
+
+
+def test_jacobians_of_strong_results_are_strong():
+    def types(m):
+        jacobians = m.root.jacfwd(lambda x, y: x * y, (0, 1))(1.0, np.float32(2))
+        return [x.weak_type for x in jacobians]
+
+    assert types(FARCALL) == types(JAX) == [False, False]

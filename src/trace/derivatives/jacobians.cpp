@@ -34,11 +34,12 @@ Array unit_rows(ShapeDtype type, int64_t rows, int64_t first) {
 }
 
 // A row without blocks. The shape of a block is that of the result's leaf, then that of the
-// argument's leaf.
-JacobianRow empty_row(const LeafCall& call, const Array& output) {
+// argument's leaf. A block is as weakly typed as the argument's leaf, or strongly typed.
+JacobianRow empty_row(const LeafCall& call, const Array& output, bool is_strong) {
   JacobianRow row{std::vector<Array>(call.leaves().size()), {}};
   for (const Array& leaf : call.leaves()) {
-    row.types.push_back(leaf.type().with_shape(joined<Shape>(output.shape(), leaf.shape())));
+    const ShapeDtype type = is_strong ? leaf.type().strengthened() : leaf.type();
+    row.types.push_back(type.with_shape(joined<Shape>(output.shape(), leaf.shape())));
   }
   return row;
 }
@@ -86,7 +87,7 @@ JacobianRows call_jacfwd(LeafCall& call, const std::vector<bool>& varies,
     const size_t rank = values[j].rank();
     const Array columns =
         move_axis(found.outputs[j], found.axes[j], static_cast<int64_t>(rank), size);
-    JacobianRow& row = rows.emplace_back(empty_row(call, values[j]));
+    JacobianRow& row = rows.emplace_back(empty_row(call, values[j], !values[j].type().weak_type()));
     for (size_t i = 0; i < leaves.size(); ++i) {
       if (!varies[i]) continue;
       Shape start(rank + 1, 0), limit(columns.shape().begin(), columns.shape().end());
@@ -118,7 +119,7 @@ JacobianRows call_jacrev(LeafCall& call, const std::vector<bool>& varies,
           return results.derivative->transpose(cotangents);
         },
         directions, axes, {output.size(), {}});
-    JacobianRow& row = rows.emplace_back(empty_row(call, output));
+    JacobianRow& row = rows.emplace_back(empty_row(call, output, /*is_strong=*/false));
     for (size_t i = 0; i < row.blocks.size(); ++i) {
       if (found.outputs[i].is_null()) continue;
       const Array blocks = move_axis(found.outputs[i], found.axes[i], 0, output.size());

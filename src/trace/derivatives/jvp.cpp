@@ -142,11 +142,11 @@ Array checked_tangent(const Array& tangent, ShapeDtype type, const std::string& 
 }
 
 Array weak_like(const Array& tangent, ShapeDtype type) {
-  if (!type.weak_type() || !has_tangent(type)) return tangent;
+  if (!has_tangent(type) || (tangent.is_null() && !type.weak_type())) return tangent;
   Array array = instantiate(tangent, type);
-  if (array.type().weak_type()) return array;
+  if (array.type().weak_type() == type.weak_type()) return array;
   if (array.is_concrete()) return with_type(array, type);
-  return basic_operations().convert(array, type.dtype(), /*weak_type=*/true);
+  return basic_operations().convert(array, type.dtype(), type.weak_type());
 }
 
 Array add_tangents(const Array& x, const Array& y) {
