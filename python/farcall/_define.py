@@ -58,15 +58,16 @@ class Definition:
 
         Args:
           forward: ``forward(call, *operands) -> (results, residuals)``, both arrays or tuples.
-          backward: ``backward(call, residuals, cotangents)`` returns a cotangent for each operand;
-            None for zero.
+          backward: ``backward(call, residuals, cotangents)`` returns a tuple with a cotangent for
+            each operand, None for zero. That of a single operand may stand alone.
         """
         self._set(forward=forward, backward=backward)
 
     def transpose(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Sets ``rule(call, cotangents, *operands)``; operands to transpose are passed as None.
 
-        It returns a cotangent for each of these operands, and None for the others.
+        It returns a tuple with a cotangent for each of these operands, and None for the others.
+        That of a single operand may stand alone.
         """
         self._set(transpose=rule)
         return rule

@@ -73,13 +73,21 @@ std::vector<Array> arrays_of(nb::handle object, const std::string& what) {
   return arrays;
 }
 
-// Converts cotangents; None and float0 are zero.
-std::vector<Array> cotangents_of(nb::handle object, const std::string& what) {
+// Converts the cotangents that a rule returns for the operands; None and float0 are zero. The one
+// of a single operand may stand alone, but not as None, which a rule without `return` returns too.
+std::vector<Array> cotangents_of(nb::handle object, size_t num_operands, const std::string& rule) {
+  const bool is_sequence = PyTuple_Check(object.ptr()) || PyList_Check(object.ptr());
+  if (!is_sequence && (object.is_none() || num_operands != 1)) {
+    throw TypeError(fmt::format(
+        "{} must return a tuple with a cotangent, or None, for each of the {} operands; got {} of "
+        "type {}",
+        rule, num_operands, repr_of(object), Py_TYPE(object.ptr())->tp_name));
+  }
   std::vector<Array> arrays;
   for (const nb::object& item : items_of(object)) {
     arrays.push_back(item.is_none() || is_float0(item)
                          ? Array()
-                         : to_array(item, fmt::format("{} {}", what, arrays.size())));
+                         : to_array(item, fmt::format("{}: cotangent {}", rule, arrays.size())));
   }
   return arrays;
 }
@@ -187,7 +195,7 @@ decltype(TargetDefinition::backward) backward_rule(const Function& rule,
     const nb::gil_scoped_acquire lock;
     return cotangents_of(invoke(rule, nb::make_tuple(call_object(call), wrap_or_none(residuals),
                                                      cotangent_objects(call, cotangents))),
-                         what + ": cotangent");
+                         call.operand_types.size(), what);
   };
 }
 
@@ -201,7 +209,7 @@ decltype(TargetDefinition::transpose) transpose_rule(const Function& rule,
     args.append(call_object(call));
     args.append(cotangent_objects(call, cotangents));
     for (nb::handle operand : wrap_or_none(operands)) args.append(operand);
-    return cotangents_of(invoke(rule, nb::tuple(args)), what + ": cotangent");
+    return cotangents_of(invoke(rule, nb::tuple(args)), operands.size(), what);
   };
 }
 

@@ -343,6 +343,32 @@ def test_derivatives_of_other_types_are_refused(
     assert text in str(caught.value)
 
 
+@pytest.mark.parametrize("rule", ["backward", "transpose"])
+def test_cotangents_are_a_tuple(grow: ffi.Definition, weigh: ffi.Definition, rule: str) -> None:
+    def give(target: ffi.Definition, result: Any) -> None:
+        if rule == "backward":
+            target.vjp(lambda call, *xs: (call(*xs), None), lambda *args: result)
+        else:
+            target._set(linear_in=(0, 1)[: 1 + (target is weigh)], transpose=lambda *args: result)
+
+    def refused(target: ffi.Definition, result: Any, operands: Any, got: str) -> None:
+        give(target, result)
+        with pytest.raises(TypeError) as caught:
+            fc.grad(lambda *xs: fnp.sum(fc.tree.leaves(target(*xs))[0]))(*operands)
+        assert str(caught.value) == (
+            f'the {rule} rule of target "{target.target_name}" must return a tuple with a '
+            f"cotangent, or None, for each of the {len(operands)} operands; got {got}"
+        )
+
+    refused(grow, None, (X,), "None of type NoneType")
+    refused(weigh, None, (X, W), "None of type NoneType")
+    refused(weigh, 3.0, (X, W), "3.0 of type float")
+    give(grow, (None,))
+    np.testing.assert_array_equal(fc.grad(lambda x: grow(x).sum())(X), X * 0)
+    give(grow, W)
+    np.testing.assert_array_equal(fc.grad(lambda x: grow(x).sum())(X), W)
+
+
 def test_float0_is_a_cotangent_of_ints(names: dict[str, str]) -> None:
     copy = define(names["copy"], shape=lambda a, b: (a, b))
     copy.vjp(lambda call, a, b: (call(a, b), None), lambda call, residuals, cotangents: cotangents)
