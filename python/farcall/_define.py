@@ -16,14 +16,12 @@ class Definition:
     """The definition of a target. Calling it calls the target.
 
     The rules belong to the target: they apply to every ``ffi_call`` of it, including calls inside
-    other rules. Each method named like a parameter of ``define`` sets that part; it can be used as
-    a decorator.
+    other rules, and all Definitions of a target are the same one. Each method named like a
+    parameter of ``define`` sets or replaces that part; it can be used as a decorator.
     """
 
-    def __init__(self, target_name: str, parts: dict[str, Any]) -> None:
+    def __init__(self, target_name: str) -> None:
         self.target_name = target_name
-        self._parts: dict[str, Any] = {}
-        self._set(**parts)
 
     def __call__(self, /, *args: Any, **attributes: Any) -> Any:
         """Calls the target; returns one array or a tuple. Needs a shape rule.
@@ -39,9 +37,7 @@ class Definition:
             rule = parts.get(name)
             if rule is not None and not (name == "shape" and isinstance(rule, str)):
                 check_callable(rule, f"define({self.target_name!r}): {name}")
-        changed = {**self._parts, **parts}
-        _functions.define(self.target_name, changed)
-        self._parts = changed
+        _functions.define(self.target_name, parts)
 
     def shape(self, rule: Callable[..., Any] | str) -> Any:
         """Sets the shape rule: ``rule(*shape_dtypes, **attributes)``, or a signature."""
@@ -91,10 +87,10 @@ class Definition:
     @property
     def sharding_rule(self) -> str | None:
         """The ``sharding_rule`` given to ``define``."""
-        return self._parts.get("sharding_rule")
+        return _functions.sharding_rule_of(self.target_name)
 
     def __repr__(self) -> str:
-        given = ", ".join(sorted(name for name, part in self._parts.items() if part is not None))
+        given = ", ".join(_functions.defined_parts(self.target_name))
         return f"<definition of target {self.target_name!r}: {given or 'nothing'}>"
 
 
@@ -113,6 +109,10 @@ def define(
     workspace: Callable[..., int] | None = None,
 ) -> Definition:
     """Defines rules and defaults for all calls of a target. Each may also be set later.
+
+    A second definition of a target adds its parts: those that are given replace those of the same
+    name, the others stay. ``batch`` and ``vmap_method`` replace each other. Jitted functions follow
+    a change; gradients and compiled programs that were made before keep the earlier rules.
 
     Args:
       target_name: the name given to ``register_ffi_target``; the target may be registered later.
@@ -161,4 +161,6 @@ def define(
         "sharding_rule": sharding_rule,
         "workspace": workspace,
     }
-    return Definition(target_name, parts)
+    definition = Definition(target_name)
+    definition._set(**parts)
+    return definition

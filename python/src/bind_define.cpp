@@ -317,6 +317,32 @@ void define(const std::string& target, nb::dict parts) {
   define_target(target, std::move(definition));
 }
 
+// The names of the parts that a target's definition has.
+std::vector<std::string> defined_parts(const std::string& target) {
+  std::vector<std::string> names;
+  const TargetDefinitionPtr d = find_definition(target);
+  if (!d) return names;
+  const auto add = [&](const char* name, bool is_given) {
+    if (is_given) names.emplace_back(name);
+  };
+  add("attributes", !d->default_attributes.empty());
+  add("batch", bool(d->batch));
+  add("jvp", bool(d->jvp));
+  add("linear_in", !d->linear_in.empty());
+  add("shape", bool(d->shape));
+  add("sharding_rule", d->sharding_rule.has_value());
+  add("transpose", bool(d->transpose));
+  add("vjp", bool(d->backward));
+  add("vmap_method", d->vmap_method.has_value());
+  add("workspace", bool(d->workspace));
+  return names;
+}
+
+nb::object sharding_rule_of(const std::string& target) {
+  const TargetDefinitionPtr d = find_definition(target);
+  return d && d->sharding_rule ? nb::object(nb::cast(d->sharding_rule->text())) : nb::none();
+}
+
 nb::object call_target(const std::string& target, nb::args args, nb::kwargs kwargs) {
   std::vector<Array> operands;
   for (nb::handle arg : args) {
@@ -356,6 +382,8 @@ void bind_define(nb::module_& module) {
         return nb::tuple(types);
       });
   module.def("define", define, nb::arg("target_name"), nb::arg("parts"));
+  module.def("defined_parts", defined_parts, nb::arg("target_name"));
+  module.def("sharding_rule_of", sharding_rule_of, nb::arg("target_name"));
   module.def("call_defined", call_target);
 }
 

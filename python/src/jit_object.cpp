@@ -17,6 +17,7 @@
 #include <farcall/core/config.h>
 #include <farcall/core/error.h>
 #include <farcall/program/donation.h>
+#include <farcall/trace/cache_key.h>
 #include <farcall/trace/call.h>
 #include <farcall/trace/debug_checks.h>
 #include <farcall/trace/divisions.h>
@@ -377,7 +378,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   try {
     if (!is_evaluating()) return nested_call(self, args, nargs, kwnames);
     const Storage* storages[kMaxFastArguments];
-    const uint64_t config = config_key();
+    const uint64_t config = cache_key();
     if (!kwnames && nargs <= kMaxFastArguments) {
       PlacedArguments placed;
       const bool is_on_host = collect(args, nargs, storages);

@@ -150,12 +150,71 @@ def test_attributes_may_have_any_name(names: dict[str, str]) -> None:
 
 def test_a_part_that_is_refused_changes_nothing(grow: ffi.Definition) -> None:
     grow.jvp(grow_jvp)
-    with pytest.raises(ValueError, match="not both"):
-        grow.batch(lambda call, size, axes, x: (x, 0))
+    with pytest.raises(ValueError, match="a transpose needs linear_in"):
+        define(grow.target_name, jvp=lambda *args: None, transpose=lambda *args: None)
     check_derivatives(grow, (X,))
     check_batching(grow, (X,))
     with pytest.raises(ValueError, match="target_name is empty"):
         define("")
+
+
+# ---- several definitions of one target ----
+
+
+def test_a_second_definition_adds_its_parts(grow: ffi.Definition) -> None:
+    grow.jvp(grow_jvp)
+    again = define(grow.target_name, workspace=lambda *args, **attributes: 64)
+    parts = "attributes, jvp, shape, vmap_method, workspace"
+    assert repr(grow) == repr(again) == f"<definition of target {grow.target_name!r}: {parts}>"
+    grow.workspace(lambda *args, **attributes: 128)
+    for handle in (grow, again):
+        np.testing.assert_array_equal(handle(X), np.exp(X))
+        check_derivatives(handle, (X,))
+        check_batching(handle, (X,))
+
+
+def test_all_handles_see_a_part_that_one_of_them_sets(grow: ffi.Definition) -> None:
+    other = define(grow.target_name)
+    other.jvp(grow_jvp)
+    grow.jvp(lambda call, p, t: (call(*p), 5 * t[0]))
+    np.testing.assert_array_equal(fc.grad(lambda x: other(x).sum())(X), np.full(3, 5))
+    assert define(grow.target_name, sharding_rule="n -> n").sharding_rule == "n -> n"
+    assert grow.sharding_rule == other.sharding_rule == "n -> n"
+
+
+def test_ways_of_batching_replace_each_other(grow: ffi.Definition) -> None:
+    grow.batch(lambda call, size, axes, x: (0 * x, axes[0]))
+    np.testing.assert_array_equal(fc.vmap(grow)(np.stack([X, X])), np.zeros((2, 3)))
+    define(grow.target_name, vmap_method="sequential")
+    np.testing.assert_array_equal(fc.vmap(grow)(np.stack([X, X])), np.exp(np.stack([X, X])))
+
+
+def test_jitted_functions_follow_a_change_of_the_rules(grow: ffi.Definition) -> None:
+    call = ffi.ffi_call(grow.target_name, fc.ShapeDtypeStruct((3,), F64))
+    f = fc.jit(fc.grad(lambda x: call(x).sum()))
+    inner = fc.jit(lambda x: call(x).sum())
+    g = fc.grad(inner)
+    batched = fc.jit(fc.vmap(call))
+    for factor in (2, 3):
+        grow.jvp(lambda call, p, t, factor=factor: (call(*p), factor * t[0]))
+        define(grow.target_name, batch=lambda call, n, axes, x, f=factor: (f * x, axes[0]))
+        for gradient in (f, g):
+            np.testing.assert_array_equal(gradient(X), np.full(3, factor))
+        np.testing.assert_array_equal(batched(X[None]), factor * X[None])
+
+
+def test_definitions_of_other_targets_leave_jitted_functions_alone(grow: ffi.Definition) -> None:
+    traced = []
+
+    @fc.jit
+    def f(x: Any) -> Any:
+        traced.append(x)
+        return grow(x)
+
+    f(X)
+    define(f"not {grow.target_name}", vmap_method="sequential")
+    f(X)
+    assert len(traced) == 1
 
 
 @pytest.mark.parametrize("part", ["jvp", "forward", "backward", "transpose", "batch"])

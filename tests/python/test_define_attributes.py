@@ -165,8 +165,8 @@ def test_a_new_definition_holds_for_calls_that_were_made_before(names: dict[str,
     assert text_of(call(name=8)) == "name=s16:8"
     define(names["describe"], attributes={"name": np.float32(7)})
     assert text_of(call(name=8)) == "name=f32:8.000000"
-    define(names["describe"])
-    assert text_of(call(name=8)) == "name=s64:8"
+    define(names["describe"], attributes={"other": True})
+    assert text_of(call(name=8)) == "name=s64:8 other=pred:1"
 
 
 # ---- declared by a handler ----

@@ -87,10 +87,13 @@ shape_signature(const std::string& text);
 
 using TargetDefinitionPtr = std::shared_ptr<const TargetDefinition>;
 
-// Replaces any earlier definition of the target. The target may be registered later. Raises
-// INVALID_ARGUMENT for inconsistent parts: `backward` without `forward`, an unknown vmap_method, a
-// negative operand number. Does not affect programs that are already compiled.
-FARCALL_API void define_target(const std::string& target_name, TargetDefinition definition);
+// Adds the parts to the definition of the target: parts that are given replace those of the same
+// name, and the others stay. A batching rule and a vmap_method replace each other. The target may
+// be registered later. Raises INVALID_ARGUMENT for inconsistent parts: `backward` without
+// `forward`, `batch` with vmap_method, an unknown vmap_method, an operand number out of range; then
+// nothing is changed. Jitted functions are recorded again with the new rules; compiled programs
+// that are held by themselves, and functions that linearize and vjp returned, keep theirs.
+FARCALL_API void define_target(const std::string& target_name, TargetDefinition parts);
 // Null if the target has no definition.
 FARCALL_API TargetDefinitionPtr find_definition(const std::string& target_name);
 

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include <farcall/core/config.h>
 #include <farcall/core/export.h>
 #include <farcall/core/lru_cache.h>
 #include <farcall/core/shape_dtype.h>
 #include <farcall/trace/array.h>
 #include <farcall/trace/batch.h>
+#include <farcall/trace/cache_key.h>
 #include <farcall/trace/tree_def.h>
 
 namespace farcall::detail {
@@ -24,9 +24,9 @@ namespace farcall::detail {
 struct FARCALL_API CallSignature {
   TreeDef arguments;              // static values are nodes
   std::vector<ShapeDtype> types;  // of the leaves
-  // The function may depend on the enclosing mapped axes and on flags.
+  // The function may depend on the enclosing mapped axes, on flags and on definitions of targets.
   std::vector<std::pair<std::string, int64_t>> axes = mapped_axes();
-  uint64_t config = config_key();
+  uint64_t config = cache_key();
 
   // Where axes are tracked (trace/varying.h), the function depends on those over which its
   // arguments vary too.

@@ -10,6 +10,8 @@
 
 namespace farcall::detail {
 
+std::atomic<uint64_t> definition_changes{0};
+
 void CallSignature::add_varying_axes(std::span<const Array> array_arguments) {
   const AxisTracking* const tracking = AxisTracking::current();
   if (!tracking) return;

@@ -12,6 +12,7 @@
 #include <farcall/program/donation.h>
 #include <farcall/program/transfers.h>
 #include <farcall/trace/batch.h>
+#include <farcall/trace/cache_key.h>
 #include <farcall/trace/call.h>
 #include <farcall/trace/debug_checks.h>
 #include <farcall/trace/interpreter.h>
@@ -71,7 +72,7 @@ struct SignatureCache::Writer {
   std::vector<std::unique_ptr<Table>> tables;
   struct Kept {
     std::shared_ptr<const Executable> executable;
-    uint64_t config;  // the flags at insertion
+    uint64_t config;  // cache_key() at insertion
   };
   std::vector<Kept> kept;
 
@@ -96,7 +97,7 @@ SignatureCache::~SignatureCache() = default;
 
 const Executable* SignatureCache::find(std::span<const Array> inputs) const {
   const Table& table = *table_.load(std::memory_order_acquire);
-  const uint64_t config = config_key();
+  const uint64_t config = cache_key();
   const size_t hash = hash_types(inputs, config);
   for (size_t i = hash & (table.slots.size() - 1);; i = (i + 1) & (table.slots.size() - 1)) {
     const Table::Slot& slot = table.slots[i];
@@ -108,7 +109,7 @@ const Executable* SignatureCache::find(std::span<const Array> inputs) const {
 }
 
 const Executable* SignatureCache::insert(std::shared_ptr<const Executable> executable) {
-  const uint64_t config = config_key();
+  const uint64_t config = cache_key();
   std::lock_guard lock(writer_->mutex);
   for (const Writer::Kept& known : writer_->kept) {
     if (known.config == config &&

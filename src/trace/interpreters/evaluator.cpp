@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include <farcall/core/config.h>
 #include <farcall/core/error.h>
 #include <farcall/core/lru_cache.h>
 #include <farcall/program/located.h>
 #include <farcall/program/walk.h>
+#include <farcall/trace/cache_key.h>
 #include <farcall/trace/custom.h>
 #include <farcall/trace/debug_checks.h>
 #include <farcall/trace/interpreter.h>
@@ -58,14 +58,14 @@ bool same_homes(const Params* a, const Params* b) {
 
 struct Entry {
   size_t hash = 0;
-  uint64_t config = 0;  // the flags when it was compiled
+  uint64_t config = 0;  // cache_key() when it was compiled
   const Primitive* primitive = nullptr;
   ParamsPtr params;
   std::shared_ptr<const Executable> executable;
 
   bool matches(size_t other_hash, const Primitive& other, const ParamsPtr& other_params,
                std::span<const Array> inputs, const Device& device) const {
-    if (hash != other_hash || primitive != &other || config != config_key() ||
+    if (hash != other_hash || primitive != &other || config != cache_key() ||
         &executable->device() != &device || !params_equal(params.get(), other_params.get()) ||
         !same_lines(params.get(), other_params.get()) ||
         !same_homes(params.get(), other_params.get())) {
@@ -79,7 +79,7 @@ struct Entry {
 
 size_t hash_call(const Primitive& primitive, const ParamsPtr& params, std::span<const Array> inputs,
                  const Device& device) {
-  size_t hash = reinterpret_cast<uintptr_t>(&primitive) + device.number() + config_key();
+  size_t hash = reinterpret_cast<uintptr_t>(&primitive) + device.number() + cache_key();
   detail::mix(hash, params_hash(params.get()));
   for (const Array& input : inputs) detail::mix(hash, input.type().hash());
   return hash;
@@ -144,7 +144,7 @@ class Cache {
       const std::lock_guard lock(mutex_);
       if (const auto found = entries_.find(hash, is_wanted)) return *found;
     }
-    Entry entry{hash, config_key(), &primitive, params, compile(primitive, params, inputs, device)};
+    Entry entry{hash, cache_key(), &primitive, params, compile(primitive, params, inputs, device)};
     if (entry.executable->program().holds_callback) return entry;
     std::vector<std::shared_ptr<const Entry>> dying;  // outside the lock, as in clear()
     const std::lock_guard lock(mutex_);
