@@ -105,13 +105,18 @@ def test_what_a_rule_is_told_of_the_call(grow: ffi.Definition) -> None:
     [
         ({"transpose": lambda call, cts, x: cts}, "a transpose needs linear_in"),
         ({"linear_in": -1}, "linear_in names operand -1; count from 0"),
+        (
+            {"linear_in": [(0, 2)], "shape": "[n], [n] -> [n]"},
+            r'linear_in names operand 2, but the shape signature "\[n\], \[n\] -> \[n\]" has 2 '
+            "operands; count from 0",
+        ),
         ({"vmap_method": "sideways"}, "vmap_method must be one of"),
         (
             {"vmap_method": "sequential", "batch": lambda call, *rest: rest},
             "give a batching rule or a vmap_method, not both",
         ),
     ],
-    ids=["transpose", "linear_in", "unknown", "both"],
+    ids=["transpose", "linear_in", "operands", "unknown", "both"],
 )
 def test_parts_that_make_no_sense(parts: Any, text: str) -> None:
     with pytest.raises(ValueError, match=text):

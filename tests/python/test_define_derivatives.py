@@ -274,7 +274,7 @@ def scaled_jvp(call: Any, primals: Any, tangents: Any) -> Any:
 def test_what_a_definition_lacks_is_said(
     names: dict[str, str], parts: Any, modes: Any, message: str | None, wrap: Any
 ) -> None:
-    copy = define(names["copy"], shape="[n] -> [n]", vmap_method="sequential")
+    copy = define(names["copy"], shape=lambda x: x, vmap_method="sequential")
     copy._set(**parts)
     for mode, derive in modes.items():
         if message is None:

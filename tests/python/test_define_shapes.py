@@ -8,7 +8,7 @@ import farcall as fc
 import numpy as np
 import pytest
 from defining import F64, X
-from farcall import testing
+from farcall import ffi, testing
 from farcall.ffi import define
 
 pytestmark = pytest.mark.usefixtures("x64")
@@ -59,6 +59,16 @@ def test_a_shape_rule_gets_attributes_with_defaults(names: dict[str, str]) -> No
         ("[..., n] -> [..., 2]", [(4,)], [(2,)]),
         ("[n]->[n]", [(0,)], [(0,)]),
         ("-> [3]", [], [(3,)]),
+        (
+            "[n] -> [n//2], [(n+1)*2], [(n + 7) // 8 * 8], [n % 4]",
+            [(7,)],
+            [(3,), (16,), (8,), (3,)],
+        ),
+        ("[n] -> [n-(n-1)//2*2]", [(6,)], [(2,)]),
+        ("[n//2], [n] -> [n]", [(3,), (7,)], [(7,)]),
+        ("[2*n] -> [n]", [(4,)], [(2,)]),
+        ("[2*n+1, n*k], [k] -> [n]", [(7, 6), (2,)], [(3,)]),
+        ("[a+b], [2*b] -> [a, b]", [(5,), (4,)], [(3, 2)]),
     ],
 )
 def test_signatures(names: dict[str, str], signature: str, shapes: Any, wanted: Any) -> None:
@@ -92,6 +102,8 @@ def test_dtypes_in_signatures(names: dict[str, str]) -> None:
         ("[n, ...] -> [n]", "expected the name of a dimension or a number at column 5"),
         ("[... n] -> [n]", 'expected "," at column 6'),
         ("real[n] -> [n]", '"real" is not a dtype at column 5'),
+        ("[n] -> [n/2]", 'expected "//", a division that rounds down, at column 10'),
+        ("[n] -> [(n]", 'expected ")" at column 11'),
     ],
 )
 def test_signatures_that_cannot_be_read(names: dict[str, str], signature: str, text: str) -> None:
@@ -113,7 +125,21 @@ def test_signatures_that_cannot_be_read(names: dict[str, str], signature: str, t
         ("[n], [2*n] -> [n]", [(3,), (4,)], "dimension 0 of operand 1, f64[4], should be 6"),
         ("[2] -> [2]", [(3,)], "dimension 0 of operand 0, f64[3], should be 2"),
         ("[n] -> [m]", [(3,)], "dimension m appears in no operand"),
-        ("[2*n] -> [n]", [(4,)], "dimension n appears in no operand"),
+        ("[2*n] -> [n]", [(5,)], "dimension 0 of operand 0, f64[5], should be 2*n for some n"),
+        ("[n+2] -> [n]", [(1,)], "dimension 0 of operand 0, f64[1], should be n+2 for some n"),
+        (
+            "[n//2] -> [n]",
+            [(4,)],
+            "dimension 0 of operand 0, f64[4], does not tell n from n//2; let each stand alone in a "
+            "dimension of an operand",
+        ),
+        (
+            "[a+b] -> [a]",
+            [(4,)],
+            "dimension 0 of operand 0, f64[4], does not tell a and b from a+b; let each stand alone "
+            "in a dimension of an operand",
+        ),
+        ("[n] -> [4//n]", [(0,)], "a division by zero"),
         ("[n] -> [n-4]", [(3,)], "a dimension would have the size -1"),
         ("[n] -> [...]", [(3,)], '"..." of a result appears in no operand'),
         (

@@ -32,12 +32,13 @@ struct TargetCall {
   FARCALL_API std::vector<Array> operator()(ListOf<Array> operands) const;
 };
 
+// The result types of calls that do not specify them.
+using ShapeRule = std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype> operands,
+                                                        const Attributes& attributes)>;
+
 // Every part is optional. A null array stands for a zero tangent or cotangent.
 struct TargetDefinition {
-  // The result types of calls that do not specify them.
-  std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype> operands,
-                                        const Attributes& attributes)>
-      shape = {};
+  ShapeRule shape = {};
   // Defaults for attributes that a call omits. They also fix the types of those that it gives:
   // plain numbers are converted, others must have the type. Attribute types that the target's
   // handlers declare take precedence; a plain default is converted to that type too.
@@ -79,11 +80,12 @@ struct TargetDefinition {
 };
 
 // Parses a shape rule with one pattern for each operand and result. Names stand for sizes, and
-// "..." for any leading dimensions, the same in all operands. Sizes may be numbers, and sums and
-// products of names ("2*n+1"). A result has the dtype of the first operand, or the one before its
-// bracket: "f32[..., n], [n] -> [..., n], i32[...]". Raises INVALID_ARGUMENT for invalid text.
-FARCALL_API std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype>, const Attributes&)>
-shape_signature(const std::string& text);
+// "..." for any leading dimensions, the same in all operands. Sizes may be expressions of numbers
+// and names with + - * // % and brackets ("(n+7)//8"); // and % round down. A name that stands in
+// expressions only is solved for, if the expression is linear in it ("[2*n] -> [n]"). A result has
+// the dtype of the first operand, or the one before its bracket: "f32[..., n], [n] -> [..., n],
+// i32[...]". Raises INVALID_ARGUMENT for invalid text.
+FARCALL_API ShapeRule shape_signature(const std::string& text);
 
 using TargetDefinitionPtr = std::shared_ptr<const TargetDefinition>;
 

@@ -59,6 +59,15 @@ void check_whole(const std::string& target, const TargetDefinition& d) {
   if (d.transpose && d.linear_in.empty()) {
     fail_define(target, "a transpose needs linear_in, the operands in which the call is linear");
   }
+  const auto signature = operands_of_signature(d.shape);
+  for (const auto& group : d.linear_in) {
+    for (const int64_t operand : group) {
+      if (!signature || operand < static_cast<int64_t>(signature->count)) continue;
+      fail_define(target, fmt::format("linear_in names operand {}, but the shape signature \"{}\" "
+                                      "has {} operands; count from 0",
+                                      operand, signature->text, signature->count));
+    }
+  }
 }
 
 // The definition with these parts in place of its own.

@@ -1,30 +1,25 @@
 // Shape rules as text: "[..., n], [n] -> [..., n], [...]".
+#include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <map>
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
 #include <farcall/ops/define.h>
 
+#include "ops/foreign/definitions.h"
+#include "ops/foreign/size_steps.h"
+
 namespace farcall {
 namespace {
-
-constexpr std::string_view kTooLarge = "a dimension would be 2^63 or more";
-
-// A product of a number and names, such as "2*n", which is added to or subtracted from others.
-struct SizeTerm {
-  int64_t factor = 1;
-  std::vector<std::string> names;
-};
-using Size = std::vector<SizeTerm>;
 
 struct ShapePattern {
   std::optional<DType> dtype;  // without a value: that of the first operand
   bool has_ellipsis = false;
-  std::vector<Size> sizes;  // after the ellipsis, if any
+  std::vector<SizeSteps> sizes;  // after the ellipsis, if any
 };
 
 class SignatureParser {
@@ -69,39 +64,73 @@ class SignatureParser {
     return result;
   }
 
-  Size size() {
-    Size sum{term(1)};
-    for (;;) {
+  SizeSteps size() {
+    skip();
+    const size_t start = next_;
+    SizeSteps made;
+    sum(made.steps);
+    made.text = text_.substr(start, next_ - start);
+    return made;
+  }
+
+  using Steps = std::vector<SizeStep>;
+
+  void sum(Steps& steps) {
+    product(steps);
+    while (true) {
       if (take("+")) {
-        sum.push_back(term(1));
+        product(steps);
+        steps.push_back({SizeStep::Kind::kAdd});
       } else if (!at("->") && take("-")) {
-        sum.push_back(term(-1));
+        product(steps);
+        steps.push_back({SizeStep::Kind::kSubtract});
       } else {
-        return sum;
+        return;
       }
     }
   }
 
-  SizeTerm term(int64_t sign) {
-    SizeTerm product{sign, {}};
-    do {
-      const std::string factor = word();
-      if (factor.empty()) fail("expected the name of a dimension or a number");
-      if (std::isdigit(static_cast<unsigned char>(factor[0]))) {
-        int64_t number = 0;
-        const char* end = factor.data() + factor.size();
-        const auto read = std::from_chars(factor.data(), end, number);
-        if (read.ec != std::errc() || read.ptr != end) {
-          fail(fmt::format("{} is not a number below 2^63", factor));
-        }
-        if (__builtin_mul_overflow(product.factor, number, &product.factor)) {
-          fail("a product is 2^63 or more");
-        }
+  void product(Steps& steps) {
+    factor(steps);
+    while (true) {
+      SizeStep::Kind kind;
+      if (take("*")) {
+        kind = SizeStep::Kind::kMultiply;
+      } else if (take("//")) {
+        kind = SizeStep::Kind::kDivide;
+      } else if (at("/")) {
+        fail("expected \"//\", a division that rounds down,");
+      } else if (take("%")) {
+        kind = SizeStep::Kind::kModulo;
       } else {
-        product.names.push_back(factor);
+        return;
       }
-    } while (take("*"));
-    return product;
+      factor(steps);
+      steps.push_back({kind});
+    }
+  }
+
+  void factor(Steps& steps) {
+    if (take("(")) {
+      if (++depth_ > kMostDepth) fail("the brackets are nested too deeply");
+      sum(steps);
+      expect(")");
+      --depth_;
+      return;
+    }
+    const std::string found = word();
+    if (found.empty()) fail("expected the name of a dimension or a number");
+    if (!std::isdigit(static_cast<unsigned char>(found[0]))) {
+      steps.push_back({.kind = SizeStep::Kind::kName, .name = found});
+      return;
+    }
+    int64_t number = 0;
+    const char* end = found.data() + found.size();
+    const auto read = std::from_chars(found.data(), end, number);
+    if (read.ec != std::errc() || read.ptr != end) {
+      fail(fmt::format("{} is not a number below 2^63", found));
+    }
+    steps.push_back({.kind = SizeStep::Kind::kNumber, .number = number});
   }
 
   std::string word() {
@@ -135,8 +164,11 @@ class SignatureParser {
                     text_, what, next_ + 1));
   }
 
+  static constexpr int kMostDepth = 64;
+
   std::string_view text_;
   size_t next_ = 0;
+  int depth_ = 0;
 };
 
 // The values of names in one call.
@@ -144,6 +176,7 @@ class Match {
  public:
   explicit Match(const std::string& signature) : signature_(signature) {}
 
+  // Sizes that need names which do not stand alone in this operand or one before wait for settle().
   void bind(const ShapePattern& pattern, ShapeDtype type, size_t operand) {
     const auto shape = type.shape();
     const size_t fixed = pattern.sizes.size();
@@ -167,14 +200,31 @@ class Match {
       leading_ = found;
     }
     for (size_t i = 0; i < fixed; ++i) {
-      const Size& size = pattern.sizes[i];
+      const SizeSteps& size = pattern.sizes[i];
       const int64_t got = shape[leading + i];
-      const bool is_name = size.size() == 1 && size[0].names.size() == 1 && size[0].factor == 1;
-      if (is_name && sizes_.try_emplace(size[0].names[0], got).second) continue;
-      if (const int64_t wanted = value(size); wanted != got) {
-        fail(fmt::format("dimension {} of operand {}, {}, should be {}", leading + i, operand,
-                         type.to_string(), wanted));
+      if (size.is_name() && sizes_.try_emplace(size.steps[0].name, got).second) continue;
+      const Place place{&size, operand, leading + i, type};
+      if (size.missing(sizes_).empty()) {
+        check(place);
+      } else {
+        waiting_.push_back(place);
       }
+    }
+  }
+
+  // Finds the names that stand in expressions only.
+  void settle() {
+    while (!waiting_.empty()) {
+      const auto ready = std::ranges::find_if(
+          waiting_, [&](const Place& p) { return p.size->missing(sizes_).size() <= 1; });
+      const Place place = ready == waiting_.end() ? waiting_[0] : *ready;
+      const std::vector<std::string> names = place.size->missing(sizes_);
+      if (names.empty()) {
+        check(place);
+      } else {
+        solve(place, names);
+      }
+      waiting_.erase(ready);
     }
   }
 
@@ -184,24 +234,60 @@ class Match {
       if (!leading_) fail("\"...\" of a result appears in no operand");
       shape = *leading_;
     }
-    for (const Size& size : pattern.sizes) shape.push_back(value(size));
+    for (const SizeSteps& size : pattern.sizes) shape.push_back(value(size));
     return {pattern.dtype.value_or(dtype), shape};
   }
 
  private:
-  int64_t value(const Size& size) const {
-    int64_t sum = 0;
-    for (const SizeTerm& term : size) {
-      int64_t product = term.factor;
-      for (const std::string& name : term.names) {
-        const auto it = sizes_.find(name);
-        if (it == sizes_.end()) fail(fmt::format("dimension {} appears in no operand", name));
-        if (__builtin_mul_overflow(product, it->second, &product)) fail(kTooLarge);
-      }
-      if (__builtin_add_overflow(sum, product, &sum)) fail(kTooLarge);
+  // A dimension of an operand.
+  struct Place {
+    const SizeSteps* size;
+    size_t operand, dimension;
+    ShapeDtype type;
+
+    std::string to_string() const {
+      return fmt::format("dimension {} of operand {}, {},", dimension, operand, type.to_string());
     }
-    if (sum < 0) fail(fmt::format("a dimension would have the size {}", sum));
-    return sum;
+    int64_t got() const { return type.shape()[dimension]; }
+  };
+
+  template <class F>
+  auto computed(const F& f) const {
+    try {
+      return f();
+    } catch (const Error& error) {
+      fail(error.message());
+    }
+  }
+
+  void check(const Place& place) const {
+    const int64_t wanted = value(*place.size);
+    if (wanted != place.got()) fail(fmt::format("{} should be {}", place.to_string(), wanted));
+  }
+
+  void solve(const Place& place, const std::vector<std::string>& names) {
+    const auto is_linear = [&] { return place.size->is_linear_in(names[0], sizes_); };
+    if (names.size() > 1 || !computed(is_linear)) {
+      fail(
+          fmt::format("{} does not tell {} from {}; let each stand alone in a dimension of an "
+                      "operand",
+                      place.to_string(), fmt::join(names, " and "), place.size->text));
+    }
+    const auto found = computed([&] { return place.size->solve(names[0], sizes_, place.got()); });
+    if (!found) {
+      fail(fmt::format("{} should be {} for some {}", place.to_string(), place.size->text,
+                       names[0]));
+    }
+    sizes_.emplace(names[0], *found);
+  }
+
+  int64_t value(const SizeSteps& size) const {
+    if (const auto names = size.missing(sizes_); !names.empty()) {
+      fail(fmt::format("dimension {} appears in no operand", names[0]));
+    }
+    const int64_t found = computed([&] { return size.value(sizes_); });
+    if (found < 0) fail(fmt::format("a dimension would have the size {}", found));
+    return found;
   }
   [[noreturn]] void fail(std::string_view what) const {
     invalid_argument(fmt::format("shapes do not fit \"{}\": {}", signature_, what));
@@ -209,27 +295,40 @@ class Match {
 
   const std::string& signature_;
   std::optional<Shape> leading_;
-  std::map<std::string, int64_t> sizes_;
+  NamedSizes sizes_;
+  std::vector<Place> waiting_;
 };
 
-}  // namespace
+struct ShapeSignature {
+  std::string text;
+  std::vector<ShapePattern> operands, results;
 
-std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype>, const Attributes&)>
-shape_signature(const std::string& text) {
-  auto [operands, results] = SignatureParser(text).run();
-  return [text, operands = std::move(operands), results = std::move(results)](
-             std::span<const ShapeDtype> types, const Attributes&) {
+  std::vector<ShapeDtype> operator()(std::span<const ShapeDtype> types, const Attributes&) const {
     if (types.size() != operands.size()) {
       invalid_argument(fmt::format("shapes do not fit \"{}\": expected {} operands, got {}", text,
                                    operands.size(), types.size()));
     }
     Match match(text);
     for (size_t i = 0; i < types.size(); ++i) match.bind(operands[i], types[i], i);
+    match.settle();
     const DType dtype = types.empty() ? DType::kFloat32 : types[0].dtype();
     std::vector<ShapeDtype> found;
     for (const ShapePattern& pattern : results) found.push_back(match.result(pattern, dtype));
     return found;
-  };
+  }
+};
+
+}  // namespace
+
+ShapeRule shape_signature(const std::string& text) {
+  auto [operands, results] = SignatureParser(text).run();
+  return ShapeSignature{text, std::move(operands), std::move(results)};
+}
+
+std::optional<SignatureOperands> operands_of_signature(const ShapeRule& rule) {
+  const auto* signature = rule.target<ShapeSignature>();
+  if (!signature) return std::nullopt;
+  return SignatureOperands{signature->text, signature->operands.size()};
 }
 
 }  // namespace farcall
