@@ -221,17 +221,19 @@ std::shared_ptr<const Target> find_called_target(std::string_view name, std::str
   }
 }
 
-std::shared_ptr<const AttributeTypes> declared_attributes(std::string_view name) {
+std::vector<std::shared_ptr<const Target>> typed_targets(std::string_view name) {
   Registry& all = registry();
   std::vector<std::shared_ptr<const Target>> targets;
-  {
-    const std::shared_lock lock(all.mutex);
-    for (auto it = all.targets.lower_bound(KeyView{name, false, {}});
-         it != all.targets.end() && it->first.name == name && !it->first.is_untyped; ++it) {
-      targets.push_back(it->second);
-    }
+  const std::shared_lock lock(all.mutex);
+  for (auto it = all.targets.lower_bound(KeyView{name, false, {}});
+       it != all.targets.end() && it->first.name == name && !it->first.is_untyped; ++it) {
+    targets.push_back(it->second);
   }
-  for (const auto& target : targets) {
+  return targets;
+}
+
+std::shared_ptr<const AttributeTypes> declared_attributes(std::string_view name) {
+  for (const auto& target : typed_targets(name)) {
     if (!target->attribute_types().empty()) return {target, &target->attribute_types()};
   }
   return nullptr;

@@ -10,6 +10,9 @@
 #include <fmt/ranges.h>
 
 #include <farcall/handler/detail/describe.h>
+#include <farcall/handler/detail/explain.h>
+
+#include "ffi/attribute_frame.h"
 
 namespace farcall {
 namespace {
@@ -35,6 +38,34 @@ std::string describe_type(const ffi::TypeDesc* type) {
 
 std::string describe_param(const ffi::ParamDesc& param) {
   return (param.is_optional ? "optional " : "") + describe_type(param.type);
+}
+
+// Checks arguments or results by their types, as buffers without memory.
+void explain_types(ffi::detail::Problems& problems, const ffi::HandlerDesc& handler,
+                   ffi::ParamKind kind, std::span<const ShapeDtype> types, bool gains_dimensions) {
+  std::vector<const ffi::TypeDesc*> wanted;
+  for (size_t i = 0; i < handler.num_params; ++i) {
+    if (handler.params[i].kind == kind) wanted.push_back(handler.params[i].type);
+  }
+  // Handlers that name none may take any number: XLA's binding does not count them.
+  if (wanted.empty()) return;
+  std::vector<FARCALL_FFI_Buffer> buffers(types.size());
+  std::vector<void*> pointers;
+  std::vector<Shape> shapes(types.size());
+  for (size_t i = 0; i < types.size(); ++i) {
+    shapes[i].assign(types[i].shape().begin(), types[i].shape().end());
+    if (gains_dimensions && i < wanted.size() && wanted[i]->rank > std::ssize(shapes[i])) {
+      shapes[i].resize(static_cast<size_t>(wanted[i]->rank), 1);
+    }
+    buffers[i].struct_size = FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Buffer, dims);
+    buffers[i].dtype = static_cast<FARCALL_FFI_DataType>(types[i].dtype());
+    buffers[i].rank = std::ssize(shapes[i]);
+    buffers[i].dims = shapes[i].data();
+    pointers.push_back(&buffers[i]);
+  }
+  const std::vector<int32_t> kinds(types.size(), FARCALL_FFI_ArgType_BUFFER);
+  ffi::detail::explain_buffers(problems, handler, kind, kinds.data(), pointers.data(),
+                               std::ssize(types));
 }
 
 }  // namespace
@@ -85,6 +116,31 @@ std::string describe_handler(const ffi::HandlerDesc& handler) {
   std::ranges::sort(attributes);
   return fmt::format("({}) {{{}}} -> ({})", fmt::join(arguments, ", "), fmt::join(attributes, ", "),
                      fmt::join(results, ", "));
+}
+
+std::string misfits_of_call(std::string_view target_name, std::span<const ShapeDtype> arguments,
+                            std::span<const ShapeDtype> results, const Attributes& attributes,
+                            std::string_view platform, bool gains_dimensions) {
+  const AttributeFrame frame(attributes);
+  const auto misfits = [&](const Target& target) -> std::string {
+    const ffi::HandlerDesc* handler = target.description(Stage::kExecute);
+    if (!handler) return {};
+    ffi::detail::Problems problems;
+    explain_types(problems, *handler, ffi::ParamKind::kArgument, arguments, gains_dimensions);
+    explain_types(problems, *handler, ffi::ParamKind::kResult, results, gains_dimensions);
+    ffi::detail::explain_all_attributes(problems, *handler, frame.attrs());
+    if (problems.count() == 0) return {};
+    return fmt::format("{}: {}{}", handler->name,
+                       problems.count() > 1 ? fmt::format("{} problems: ", problems.count()) : "",
+                       problems.view());
+  };
+  std::string result;
+  for (const auto& target : typed_targets(target_name)) {
+    std::string found = misfits(*target);
+    if (found.empty()) return {};
+    if (target->platform() == platform) result = std::move(found);
+  }
+  return result;
 }
 
 std::string describe_target(const Target& target) {

@@ -38,12 +38,13 @@ int64_t Target::state_type_id() const {
   return instantiate ? runtime::query_metadata(instantiate).state_type_id : 0;
 }
 
-const AttributeTypes& Target::attribute_types() const {
-  std::call_once(has_attribute_types_, [this] {
+void Target::look_up_descriptions() const {
+  std::call_once(has_descriptions_, [this] {
     // If two stages name the same attribute, execute has priority.
     for (const Stage stage :
          {Stage::kExecute, Stage::kInstantiate, Stage::kPrepare, Stage::kInitialize}) {
       const ffi::HandlerDesc* found = find_description(handler(stage));
+      descriptions_[static_cast<size_t>(stage)] = found;
       for (size_t i = 0; found && i < found->num_params; ++i) {
         const ffi::ParamDesc& param = found->params[i];
         if (param.kind != ffi::ParamKind::kAttribute || !param.type) continue;
@@ -51,7 +52,16 @@ const AttributeTypes& Target::attribute_types() const {
       }
     }
   });
+}
+
+const AttributeTypes& Target::attribute_types() const {
+  look_up_descriptions();
   return attribute_types_;
+}
+
+const ffi::HandlerDesc* Target::description(Stage stage) const {
+  look_up_descriptions();
+  return descriptions_[static_cast<size_t>(stage)];
 }
 
 std::shared_ptr<Target> TargetBuilder::typed(std::string_view name, std::string_view platform,
@@ -113,8 +123,11 @@ std::shared_ptr<Target> TargetBuilder::untyped(std::string_view name, std::strin
 
 void TargetBuilder::describe_as(Target& target, const Target& called) {
   target.traits_ = called.traits_;
-  std::call_once(target.has_attribute_types_,
-                 [&] { target.attribute_types_ = called.attribute_types(); });
+  called.look_up_descriptions();
+  std::call_once(target.has_descriptions_, [&] {
+    target.descriptions_ = called.descriptions_;
+    target.attribute_types_ = called.attribute_types_;
+  });
 }
 
 std::string TargetBuilder::differences(const Target& existing, const Target& wanted) {

@@ -92,6 +92,12 @@ class Host:
             function()
         except self.error as error:
             return self.parts(error)
+        except ValueError as error:
+            # farcall compares a call with the handler's signature when it is made.
+            found = re.fullmatch(r'(?s)ffi_call\(".*?"\): (.*)', str(error))
+            if self.module is not fc or not found:
+                raise
+            return "INVALID_ARGUMENT", found[1]
         raise AssertionError(f"{self}: no error was raised")
 
     def parts(self, error: Any) -> tuple[str, str]:

@@ -176,3 +176,16 @@ def test_shape_rules_that_are_wrong_or_missing(names: dict[str, str]) -> None:
     copy.shape(divides)
     with pytest.raises(ZeroDivisionError):
         copy(X)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, fc.jit], ids=["eager", "jit"])
+def test_calls_with_their_own_result_types_are_checked(names: dict[str, str], run: Any) -> None:
+    define(names["copy"], shape="[n] -> [n]")
+    call = ffi.ffi_call(names["copy"], fc.ShapeDtypeStruct((7,), F64))
+    with pytest.raises(ValueError, match="by the shape rule") as caught:
+        run(call)(np.zeros(3))
+    assert str(caught.value) == (
+        f'ffi_call("{names["copy"]}"): the results for operands (f64[3]) are (f64[3]) by the shape '
+        "rule of the target's definition; the call asks for (f64[7])"
+    )
+    np.testing.assert_array_equal(run(call)(np.ones(7)), np.ones(7))

@@ -47,24 +47,24 @@ CALLS = [
         "declares attribute factor as float32; got 2.0:f64. Typed values are not "
         "converted: pass a plain",
     ),
-    (lambda: scale(X), fc.FfiError, r'scale: attribute "factor": missing \(the call has none\)'),
+    (lambda: scale(X), ValueError, r'scale: attribute "factor": missing \(the call has none\)'),
     (
         lambda: scale(X, facter=ONE),
-        fc.FfiError,
+        ValueError,
         r'attribute "factor": missing \(the call has "facter"\)',
     ),
-    (lambda: scale(X, factor=ONE, a=1), fc.FfiError, r'attribute "a": unknown \(wanted "factor"\)'),
-    (lambda: scale(np.arange(3), factor=ONE), fc.FfiError, r"argument 0: wanted f32, got s32\[3\]"),
-    (lambda: scale(factor=ONE), fc.FfiError, "scale: wanted 1 argument, got 0"),
-    (lambda: scale(X, X, factor=ONE), fc.FfiError, "scale: wanted 1 argument, got 2"),
+    (lambda: scale(X, factor=ONE, a=1), ValueError, r'attribute "a": unknown \(wanted "factor"\)'),
+    (lambda: scale(np.arange(3), factor=ONE), ValueError, r"argument 0: wanted f32, got s32\[3\]"),
+    (lambda: scale(factor=ONE), ValueError, "scale: wanted 1 argument, got 0"),
+    (lambda: scale(X, X, factor=ONE), ValueError, "scale: wanted 1 argument, got 2"),
     (
         lambda: ffi.ffi_call("scale", fc.ShapeDtypeStruct((3,), "int32"))(X, factor=ONE),
-        fc.FfiError,
+        ValueError,
         r"scale: result 0: wanted f32, got s32\[3\]",
     ),
     (
         lambda: ffi.ffi_call("wants_many", V)(np.arange(3)),
-        fc.FfiError,
+        ValueError,
         r'wants_many: 4 problems: argument 0: .*; attribute "factor": .*; attribute "axis": '
         r'.*; attribute "mode"',
     ),
@@ -124,7 +124,7 @@ CALLS = [
     ),
     (
         lambda: ffi.ffi_call("token_in", V)(X, X),
-        fc.FfiError,
+        ValueError,
         r"argument 0: wanted token\[\], got f32\[3\]",
     ),
 ]
@@ -136,6 +136,41 @@ def test_mistakes_in_a_call(call, error, message):
         with pytest.raises(error, match=message) as raised:
             run()
         assert raised.type is error
+
+
+# ---- what a handler's signature says when the call is made ----
+
+
+def test_a_call_is_compared_with_the_signature_of_its_handler():
+    with pytest.raises(ValueError, match="scale") as caught:
+        fc.make_jaxpr(lambda x: scale(x, x, facter=ONE))(np.arange(3))
+    assert str(caught.value) == (
+        'ffi_call("scale"): scale: 4 problems: wanted 1 argument, got 2; argument 0: wanted f32, '
+        'got s32[3]; attribute "factor": missing (the call has "facter"); attribute "facter": '
+        'unknown (wanted "factor")'
+    )
+
+
+def test_a_call_before_the_registration_is_compared_when_it_runs(handlers):
+    call = ffi.ffi_call("scale registered later", V)
+    lowered = fc.jit(call).lower(X)
+    ffi.register_ffi_target("scale registered later", ffi.pycapsule(handlers.library.scale))
+    with pytest.raises(ValueError, match='attribute "factor": missing'):
+        fc.make_jaxpr(call)(X)
+    with pytest.raises(fc.FfiError, match='attribute "factor": missing'):
+        lowered.compile()(X)
+
+
+@pytest.mark.parametrize("method", [None, "sequential", "broadcast_all"])
+def test_ranks_are_those_of_the_batch_if_the_handler_gets_it(handlers, method):
+    """memory_order returns a vector: of a matrix it takes the call on a batch of scalars only."""
+    call = ffi.ffi_call("memory_order", fc.ShapeDtypeStruct((), "float32"), vmap_method=method)
+    if method == "broadcast_all":
+        np.testing.assert_array_equal(fc.vmap(call)(X), X)
+        np.testing.assert_array_equal(fc.jit(fc.vmap(fc.jit(call)))(X), X)
+        return
+    with pytest.raises(ValueError, match=r"result 0: wanted f32\[\?\], got f32\[\]"):
+        fc.vmap(call)(X)
 
 
 # ---- mistakes in the options ----

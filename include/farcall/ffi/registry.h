@@ -4,6 +4,7 @@
 // handlers' code must stay loaded for the life of the process.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,6 +19,10 @@
 #include <farcall/core/export.h>
 #include <farcall/ffi/attribute_type.h>
 #include <farcall/ffi/stage.h>
+
+namespace farcall::ffi {
+struct HandlerDesc;
+}  // namespace farcall::ffi
 
 namespace farcall {
 
@@ -66,6 +71,9 @@ class FARCALL_API Target {
   // The attribute types that its handlers describe, computed at the first request. Empty if they do
   // not describe themselves.
   const AttributeTypes& attribute_types() const;
+  // How the handler of a stage describes itself (ffi/signature.h); null if it does not. Looked up
+  // at the first request.
+  const ffi::HandlerDesc* description(Stage stage) const;
 
   FARCALL_FFI_Handler* handler(Stage stage) const {
     return stages_[static_cast<size_t>(stage)].handler;
@@ -91,7 +99,10 @@ class FARCALL_API Target {
   void* untyped_ = nullptr;
   FARCALL_FFI_Handler_Traits traits_ = 0;
   FARCALL_FFI_Handler_Traits given_traits_ = 0;
-  mutable std::once_flag has_attribute_types_;
+  void look_up_descriptions() const;
+
+  mutable std::once_flag has_descriptions_;
+  mutable std::array<const ffi::HandlerDesc*, kNumStages> descriptions_{};
   mutable AttributeTypes attribute_types_;
 };
 
@@ -165,6 +176,9 @@ FARCALL_API bool is_host_function(std::string_view name);
 FARCALL_API std::shared_ptr<const AttributeTypes> declared_attributes(std::string_view name);
 // Changes with each registration.
 FARCALL_API uint64_t registry_version();
+
+// The typed targets of this name, one for each platform that has it.
+FARCALL_API std::vector<std::shared_ptr<const Target>> typed_targets(std::string_view name);
 
 // Whether a typed or an untyped target has this name.
 FARCALL_API bool is_registered(std::string_view name, std::string_view platform = "cpu");

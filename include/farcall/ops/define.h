@@ -38,6 +38,7 @@ using ShapeRule = std::function<std::vector<ShapeDtype>(std::span<const ShapeDty
 
 // Every part is optional. A null array stands for a zero tangent or cotangent.
 struct TargetDefinition {
+  // Calls that specify their result types are checked against it.
   ShapeRule shape = {};
   // Defaults for attributes that a call omits. They also fix the types of those that it gives:
   // plain numbers are converted, others must have the type. Attribute types that the target's

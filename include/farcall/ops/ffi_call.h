@@ -34,10 +34,11 @@ class FARCALL_API FfiCall {
   const std::vector<ShapeDtype>& result_types() const;
   const FfiCallOptions& options() const;
 
-  // Returns as many results as result_types. Raises INVALID_ARGUMENT if operands or attributes do
-  // not fit the options, NOT_FOUND if the target is not registered, and FfiError if the target
-  // fails; its errors name the source line `where`. The target takes and returns the words of
-  // random keys, uint32[..., 2].
+  // Returns as many results as result_types. Raises INVALID_ARGUMENT if operands, results or
+  // attributes do not fit the options, the definition of the target or the description of its
+  // handler, NOT_FOUND if the target is not registered, and FfiError if the target fails; its
+  // errors name the source line `where`. The target takes and returns the words of random keys,
+  // uint32[..., 2].
   std::vector<Array> operator()(ListOf<Array> operands, const Attributes& attributes = {},
                                 CallSite where = CallSite::current()) const;
 
@@ -48,12 +49,23 @@ class FARCALL_API FfiCall {
   const Executable* executable(ListOf<Array> operands, const Attributes& attributes = {}) const;
 
  private:
+  friend FARCALL_API std::vector<Array> call_defined(const std::string& target_name,
+                                                     ListOf<Array> operands,
+                                                     const Attributes& attributes,
+                                                     FfiCallOptions options);
   friend FARCALL_API void clear_caches();
   friend FARCALL_API struct ProcessCaches cache_info();
   struct Shared;
   class Known;
+
+  // `is_by_rule`: the result types come from the shape rule, so they need no check.
   std::vector<Array> on_key_words(ListOf<Array> operands, const Attributes& attributes,
-                                  CallSite where) const;
+                                  const CallSite& where, bool is_by_rule) const;
+  std::vector<Array> call(ListOf<Array> operands, const Attributes& attributes,
+                          const CallSite& where, bool is_by_rule) const;
+  const Executable* find_executable(ListOf<Array> operands, const Attributes& attributes,
+                                    bool is_by_rule) const;
+
   std::shared_ptr<Shared> shared_;
 };
 

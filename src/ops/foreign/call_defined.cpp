@@ -64,7 +64,8 @@ std::vector<Array> call_defined(const std::string& target_name, ListOf<Array> op
   }
   const Attributes all = complete_attributes(target_name, attributes);
   return FfiCall(target_name, types_by_rule(target_name, *definition, types_of(operands), all),
-                 std::move(options))(operands, all);
+                 std::move(options))
+      .call(operands, all, CallSite::current(), /*is_by_rule=*/true);
 }
 
 }  // namespace farcall

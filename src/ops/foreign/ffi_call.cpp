@@ -11,9 +11,12 @@
 #include <farcall/core/error.h>
 #include <farcall/core/layout.h>
 #include <farcall/core/lru_cache.h>
+#include <farcall/core/type_text.h>
+#include <farcall/ffi/signature.h>
 #include <farcall/ops/define.h>
 #include <farcall/ops/promotion.h>
 #include <farcall/primitives/primitives.h>
+#include <farcall/program/device.h>
 #include <farcall/program/engine.h>
 #include <farcall/program/located.h>
 #include <farcall/trace/interpreter.h>
@@ -233,11 +236,45 @@ struct FfiCall::Shared {
     return true;
   }
 
-  void check_sharding(std::span<const Array> operands) const {
+  // Checks the call against the definition of the target and the description of its handler.
+  void check(const Params* params, std::span<const Array> operands, bool is_by_rule) const {
+    const Attributes& attributes = params_as<FfiCallParams>(params).attributes;
+    const std::vector<ShapeDtype> types = types_of(operands);
     const TargetDefinitionPtr definition = find_definition(target_name);
-    if (!definition || !definition->sharding_rule) return;
-    with_error_prefix(call_text(target_name),
-                      [&] { definition->sharding_rule->check(types_of(operands), result_types); });
+    if (definition) {
+      with_error_prefix(call_text(target_name), [&] {
+        if (definition->sharding_rule) definition->sharding_rule->check(types, result_types);
+        if (definition->shape && !is_by_rule) {
+          check_results(types, definition->shape(types, attributes));
+        }
+      });
+    }
+    if (options.custom_call_api_version < 4) return;
+    ffi_call_rule(types, params);  // mistakes in the options come first
+    const std::string misfits = misfits_of_call(target_name, types, result_types, attributes,
+                                                default_device().description().platform,
+                                                gains_dimensions(definition.get()));
+    if (!misfits.empty()) fail_call(target_name, "{}", misfits);
+  }
+
+  void check_results(std::span<const ShapeDtype> operands,
+                     std::span<const ShapeDtype> by_rule) const {
+    const auto same = [](ShapeDtype a, ShapeDtype b) {
+      return a.strengthened() == b.strengthened();
+    };
+    if (std::ranges::equal(result_types, by_rule, same)) return;
+    invalid_argument(fmt::format(
+        "the results for operands ({}) are ({}) by the shape rule of the "
+        "target's definition; the call asks for ({})",
+        types_to_string(operands), types_to_string(by_rule), types_to_string(result_types)));
+  }
+
+  // Whether a vmap may pass arrays of higher rank to the handler.
+  bool gains_dimensions(const TargetDefinition* definition) const {
+    if (!options.vmap_method && definition && definition->batch) return true;
+    const auto& method =
+        options.vmap_method || !definition ? options.vmap_method : definition->vmap_method;
+    return method && !method->starts_with("sequential");
   }
 
   ParamsPtr make_params(const Attributes& attributes, size_t num_operands) const {
@@ -255,8 +292,9 @@ struct FfiCall::Shared {
   }
 
   std::shared_ptr<const Executable> compile(const ParamsPtr& params,
-                                            std::span<const Array> operands) const {
-    check_sharding(operands);
+                                            std::span<const Array> operands,
+                                            bool is_by_rule) const {
+    check(params.get(), operands, is_by_rule);
     ProgramBuilder builder;
     std::vector<Atom> inputs, outputs;
     for (const Array& operand : operands) {
@@ -359,16 +397,21 @@ SourceLocationPtr line_of(const CallSite& where) {
 
 std::vector<Array> FfiCall::operator()(ListOf<Array> operands, const Attributes& attributes,
                                        CallSite where) const {
+  return call(operands, attributes, where, /*is_by_rule=*/false);
+}
+
+std::vector<Array> FfiCall::call(ListOf<Array> operands, const Attributes& attributes,
+                                 const CallSite& where, bool is_by_rule) const {
   // Foreign functions treat a weakly typed scalar as a scalar of its dtype.
   if (std::ranges::any_of(operands, [](const Array& x) { return x.type().weak_type(); })) {
     std::vector<Array> strong(operands.begin(), operands.end());
     for (Array& operand : strong) operand = strengthen(operand);
-    return (*this)(strong, attributes, where);
+    return call(strong, attributes, where, is_by_rule);
   }
   if (is_evaluating() && is_call_on_host(operands)) {
     // Calls from several lines share the program, so the line is added to the error here.
     try {
-      if (const Executable* compiled = executable(operands, attributes)) {
+      if (const Executable* compiled = find_executable(operands, attributes, is_by_rule)) {
         return run(*compiled, operands);
       }
     } catch (const FfiError& error) {
@@ -376,26 +419,26 @@ std::vector<Array> FfiCall::operator()(ListOf<Array> operands, const Attributes&
     }
   }
   if (std::ranges::any_of(operands, is_key, &Array::dtype) || has_keys(shared_->result_types)) {
-    return on_key_words(operands, attributes, where);
+    return on_key_words(operands, attributes, where, is_by_rule);
   }
   const SourceLocationPtr line = is_evaluating() ? nullptr : line_of(where);
   const LocationScope location(line);
   Shared::Node* node = shared_->find_or_add(attributes, operands.size());
-  shared_->check_sharding(operands);
-  return bind_primitive(
-      kFfiCall, node ? node->params : shared_->make_params(attributes, operands.size()), operands);
+  const ParamsPtr params = node ? node->params : shared_->make_params(attributes, operands.size());
+  shared_->check(params.get(), operands, is_by_rule);
+  return bind_primitive(kFfiCall, params, operands);
 }
 
 // Foreign functions take and return the words of random keys.
 std::vector<Array> FfiCall::on_key_words(ListOf<Array> operands, const Attributes& attributes,
-                                         CallSite where) const {
+                                         const CallSite& where, bool is_by_rule) const {
   std::vector<Array> words(operands.begin(), operands.end());
   for (Array& operand : words) {
     if (is_key(operand.dtype())) operand = unwrap_key_words(operand);
   }
-  const FfiCall call(shared_->target_name, key_words_types(shared_->result_types),
-                     shared_->options);
-  std::vector<Array> results = call(words, attributes, where);
+  const FfiCall on_words(shared_->target_name, key_words_types(shared_->result_types),
+                         shared_->options);
+  std::vector<Array> results = on_words.call(words, attributes, where, is_by_rule);
   for (size_t i = 0; i < results.size(); ++i) {
     if (is_key(shared_->result_types[i].dtype())) results[i] = wrap_key_words(results[i]);
   }
@@ -403,6 +446,11 @@ std::vector<Array> FfiCall::on_key_words(ListOf<Array> operands, const Attribute
 }
 
 const Executable* FfiCall::executable(ListOf<Array> operands, const Attributes& attributes) const {
+  return find_executable(operands, attributes, /*is_by_rule=*/false);
+}
+
+const Executable* FfiCall::find_executable(ListOf<Array> operands, const Attributes& attributes,
+                                           bool is_by_rule) const {
   Shared::Node* node = shared_->find_or_add(attributes, operands.size());
   if (!node) return nullptr;
   if (const Executable* known = node->cache.find(operands)) return known;
@@ -410,7 +458,7 @@ const Executable* FfiCall::executable(ListOf<Array> operands, const Attributes& 
   if (std::ranges::any_of(operands, is_key, &Array::dtype) || has_keys(shared_->result_types))
     return nullptr;
   try {
-    return node->cache.insert(shared_->compile(node->params, operands));
+    return node->cache.insert(shared_->compile(node->params, operands, is_by_rule));
   } catch (const FfiError& error) {
     raise_at(error, current_location());
   }
