@@ -130,14 +130,14 @@ def test_signatures_that_cannot_be_read(names: dict[str, str], signature: str, t
         (
             "[n//2] -> [n]",
             [(4,)],
-            "dimension 0 of operand 0, f64[4], does not tell n from n//2; let each stand alone in a "
-            "dimension of an operand",
+            "dimension 0 of operand 0, f64[4], does not tell n from n//2; let each stand alone in "
+            "a dimension of an operand",
         ),
         (
             "[a+b] -> [a]",
             [(4,)],
-            "dimension 0 of operand 0, f64[4], does not tell a and b from a+b; let each stand alone "
-            "in a dimension of an operand",
+            "dimension 0 of operand 0, f64[4], does not tell a and b from a+b; let each stand "
+            "alone in a dimension of an operand",
         ),
         ("[n] -> [4//n]", [(0,)], "a division by zero"),
         ("[n] -> [n-4]", [(3,)], "a dimension would have the size -1"),
