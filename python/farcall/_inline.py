@@ -233,8 +233,8 @@ def _default_in_cpp(what: str, value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value)
     raise TypeError(
-        f"{what} must be a bool, an integer, a finite float or a string, got {value!r}; give others "
-        "in the source: FARCALL_DEFINE_HANDLER(name, function, "
+        f"{what} must be a bool, an integer, a finite float or a string, got {value!r}; give "
+        "others in the source: FARCALL_DEFINE_HANDLER(name, function, "
         'farcall::ffi::attr("name").default_to(value))'
     )
 

@@ -279,7 +279,10 @@ void CheckedCall::place(Guarded& operand, bool is_filled) {
     operand.data = operand.original;
     return;
   }
-  if (!operand.memory) operand.memory = Storage::allocate(nbytes + 2 * guard + kAlignment);
+  // Others hold the memory if a callback has kept a view.
+  if (!operand.memory.is_unique()) {
+    operand.memory = Storage::allocate(nbytes + 2 * guard + kAlignment);
+  }
   std::byte* const data = static_cast<std::byte*>(operand.memory.data()) + guard +
                           reinterpret_cast<uintptr_t>(operand.original) % kAlignment;
   if (data != operand.data || !operand.has_guards) {

@@ -209,6 +209,15 @@ def test_a_view_that_outlives_its_call_keeps_its_memory(wrap):
     for i, views in enumerate(kept):
         for view in views:
             np.testing.assert_array_equal(view, X + i)
+    kept.clear()
+    with fc.check_foreign_calls():
+        loop = wrap(
+            lambda x: fc.lax.fori_loop(0, 4, lambda i, c: buffer_callback(keeps, SPEC)(c) + 1, x)
+        )
+        np.testing.assert_array_equal(loop(fnp.asarray(X)), X + 4)
+    for i, views in enumerate(kept):
+        for view in views:
+            np.testing.assert_array_equal(view, X + i)
 
 
 def test_an_exception_of_a_callback_stays_what_it_is():

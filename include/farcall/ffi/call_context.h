@@ -29,10 +29,10 @@ FARCALL_API std::shared_ptr<const AttributeFrame> make_custom_options(Attributes
 // An id that is unique among the executions of this process.
 FARCALL_API int64_t new_run_id();
 
-// Implemented by the engine that runs the program. A callback that leaves a view of the call's
-// memory with its caller must call keep(): the memory then lives as long as the returned object,
-// the results of the execution get memory of their own, and no later execution writes to the kept
-// memory.
+// Implemented by the engine that runs the program. A callback that leaves views of the call's
+// memory with its caller must call keep(), once: the memory then lives as long as the returned
+// object, and nothing writes to it any more. The execution goes on in other memory, so the call's
+// pointers must not be used afterwards.
 class FARCALL_API MemoryKeeper {
  public:
   virtual ~MemoryKeeper();

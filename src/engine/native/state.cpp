@@ -220,8 +220,13 @@ std::shared_ptr<const void> State::keep() {
   }
   all.insert(all.end(), outputs_of_run_.begin(), outputs_of_run_.end());
   given_away_.push_back(std::make_shared<const std::vector<Storage>>(std::move(all)));
-  move_arenas(*this);
-  move_arrays();
+  // Checked calls see copies, which are given away in place of the program's memory.
+  bool is_checked = false;
+  for_each_invocation([&](Invocation& each) { is_checked |= each.call().spec().is_checked; });
+  if (!is_checked) {
+    move_arenas(*this);
+    move_arrays();
+  }
   return given_away_.back();
 }
 
