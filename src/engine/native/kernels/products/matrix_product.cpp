@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <cmath>
 #include <complex>
 #include <cstring>
 #include <iterator>
@@ -239,15 +238,15 @@ void multiply_part_by_blas(const Product& p, bool is_added) {
 // Tiles that take some milliseconds each. They depend on the sizes alone, because the bits that a
 // kernel of BLAS computes depend on the tile.
 Cut cut_for_blas(const Product& p, int64_t depth) {
-  constexpr int64_t kMostCost = int64_t{1} << 23, kStep = 16;
-  const int64_t area = std::max<int64_t>(kMostCost / depth, 1);
-  const auto side = static_cast<int64_t>(std::sqrt(static_cast<double>(area)));
+  constexpr int64_t kLeastCost = int64_t{1} << 22, kMostCost = int64_t{1} << 24;
+  constexpr int64_t kTiles = 8, kRows = 128, kStep = 16;
+  const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
+  const int64_t area = std::clamp(cost / kTiles, kLeastCost, kMostCost) / depth;
   const auto whole_steps = [&](int64_t size) {
     return std::max<int64_t>(size - size % kStep, kStep);
   };
-  const int64_t columns = std::min(p.n, whole_steps(std::max(side, area / p.m)));
+  const int64_t columns = std::min(p.n, whole_steps(area / std::min(p.m, kRows)));
   const int64_t rows = std::min(p.m, whole_steps(area / columns));
-  const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
   return {rows, columns, std::max<int64_t>(kBriefCost / saturated_sum(cost, kCallCost), 1)};
 }
 
