@@ -40,7 +40,8 @@ struct Axes : std::optional<std::vector<int64_t>> {
 FARCALL_API Array divide(const Array& x, const Array& y);  // true division: floats
 FARCALL_API Array floor_divide(const Array& x, const Array& y);
 FARCALL_API Array remainder(const Array& x, const Array& y);  // sign of the divisor
-// x to the power of y. Raises TypeError for an integer x with a negative number y.
+// x to the power of y. A concrete integer scalar y does not change the dtype of x (bools become
+// int32); raises TypeError if it is negative and x has integers.
 FARCALL_API Array power(const Array& x, const Array& y);
 FARCALL_API Array arctan2(const Array& x, const Array& y);  // the angle of the point (y, x)
 FARCALL_API Array negative(const Array& x);

@@ -1,5 +1,6 @@
-// Promotion: the common dtype of operands of different dtypes. It follows JAX's lattice with 64-bit
-// types enabled; weakly typed operands (numbers of the host language) take the dtype of arrays.
+// Promotion: the common dtype of operands of different dtypes. It follows JAX's lattice; weakly
+// typed operands (numbers of the host language) take the dtype of arrays. With the flag enable_x64
+// off, the result has 64-bit integers only if an operand has: uint32 and int32 give int32.
 #pragma once
 
 #include <span>

@@ -92,6 +92,14 @@ PromotedDType dtype_of_node(size_t node, std::span<const ShapeDtype> types) {
   return {default_int(), true};
 }
 
+// With kEnableX64 off, 64-bit integers come from 64-bit operands alone, not from uint32 and a
+// signed integer.
+PromotedDType without_new_64_bits(PromotedDType to, std::span<const ShapeDtype> types) {
+  const bool is_new = to.dtype == DType::kInt64 && !is_x64() &&
+                      std::ranges::find(types, DType::kInt64, &ShapeDtype::dtype) == types.end();
+  return is_new ? PromotedDType{DType::kInt32, to.weak_type} : to;
+}
+
 // The least node that all types can be promoted to. Raises if there is none.
 size_t join(std::span<const ShapeDtype> types, bool strong) {
   NodeSet common = NodeSet().set();
@@ -220,9 +228,9 @@ PromotedDType promote_types(std::span<const ShapeDtype> types) {
   // Weak types alone are promoted like arrays of their dtypes; the result stays weak.
   if (std::ranges::all_of(types, &ShapeDtype::weak_type)) {
     const DType dtype = dtype_of_node(join(types, /*strong=*/true), types).dtype;
-    return {dtype, dtype != DType::kBool};
+    return without_new_64_bits({dtype, dtype != DType::kBool}, types);
   }
-  return dtype_of_node(join(types, /*strong=*/false), types);
+  return without_new_64_bits(dtype_of_node(join(types, /*strong=*/false), types), types);
 }
 
 PromotedDType promote_to_inexact(std::span<const ShapeDtype> types) {

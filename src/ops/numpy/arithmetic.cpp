@@ -1,7 +1,9 @@
 // numpy's elementwise functions.
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <numbers>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -11,6 +13,7 @@
 #include <farcall/ops/lax.h>
 
 #include "ops/internal/numpy.h"
+#include "ops/internal/rules.h"
 
 namespace farcall::numpy {
 namespace {
@@ -85,6 +88,14 @@ bool is_nonzero_number(const Array& x) {
   const auto* scalar = dynamic_cast<const ScalarNode*>(&x.node());
   return scalar &&
          std::visit([](auto number) { return number != decltype(number)(0); }, scalar->number());
+}
+
+// The value of a concrete scalar of bools or integers, if it fits into int64.
+std::optional<int64_t> known_exponent(const Array& y) {
+  const bool is_whole = is_integer(y.dtype()) || y.dtype() == DType::kBool;
+  if (y.rank() != 0 || !is_whole || !y.is_concrete()) return {};
+  if (y.dtype() == DType::kUInt64 && y.item<uint64_t>() > INT64_MAX) return {};
+  return integer_values(y)[0];
 }
 
 }  // namespace
@@ -190,19 +201,14 @@ Array floor_divide(const Array& x, const Array& y) {
 }
 
 Array power(const Array& x, const Array& y) {
-  // Integer exponents of the host language are computed by multiplication.
-  if (const auto* scalar = dynamic_cast<const ScalarNode*>(&y.node());
-      scalar && y.type().weak_type() && std::holds_alternative<int64_t>(scalar->number())) {
-    const int64_t exponent = std::get<int64_t>(scalar->number());
-    if (is_inexact(x.dtype()) || (is_integer(x.dtype()) && exponent >= 0)) {
-      return lax::integer_pow(x, exponent);
-    }
-    if (is_integer(x.dtype())) {
-      throw TypeError(
-          fmt::format("power: {} cannot be raised to the negative power {}, as integers "
-                      "have no inverse; use a float for either",
-                      x.type().to_string(), exponent));
-    }
+  // Known integer exponents are computed by multiplication, and do not change the dtype.
+  if (const std::optional<int64_t> exponent = known_exponent(y)) {
+    const Array base = x.dtype() == DType::kBool ? lax::convert_element_type(x, DType::kInt32) : x;
+    if (is_inexact(base.dtype()) || *exponent >= 0) return lax::integer_pow(base, *exponent);
+    throw TypeError(
+        fmt::format("power: {} cannot be raised to the negative power {}, as integers "
+                    "have no inverse; use a float for either",
+                    x.type().to_string(), *exponent));
   }
   const auto [a, b] = promote_counted(x, y, "power");
   return lax::pow(a, b);
@@ -235,7 +241,8 @@ Array floor(const Array& x) { return rounded<lax::floor>(x); }
 Array ceil(const Array& x) { return rounded<lax::ceil>(x); }
 Array rint(const Array& x) {
   if (is_complex(x.dtype())) return lax::complex(rint(lax::real(x)), rint(lax::imag(x)));
-  return lax::round(promote_inexact(x, "rint"), 1);
+  const bool is_whole = is_integer(x.dtype()) || x.dtype() == DType::kBool;
+  return is_whole ? lax::convert_element_type(x, default_float()) : lax::round(x, 1);
 }
 
 namespace {

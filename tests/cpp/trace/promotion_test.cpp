@@ -14,7 +14,8 @@ namespace {
 
 using testing::error_of;
 
-// One row per left operand, in the order of the columns. i*, f* and c* are the weak types.
+// One row per left operand, in the order of the columns. i*, f* and c* are the weak types. With
+// enable_x64 off, i64 without a 64-bit operand becomes i32.
 constexpr const char* kNames[] = {"b1", "u8",  "u16", "u32", "u64", "i8",   "i16", "i32", "i64",
                                   "bf", "f16", "f32", "f64", "c64", "c128", "i*",  "f*",  "c*"};
 constexpr const char* kTable =
@@ -63,11 +64,13 @@ std::string to_string(PromotedDType dtype) {
 
 TEST(Promotion, EveryPair) {
   std::istringstream table(kTable);
+  const auto has_64_bits = [](const std::string& name) { return name == "i64" || name == "u64"; };
   for (const std::string left : kNames) {
     for (const std::string right : kNames) {
       std::string wanted;
       table >> wanted;
       const ShapeDtype types[] = {type_of(left), type_of(right)};
+      if (wanted == "i64" && !has_64_bits(left) && !has_64_bits(right)) wanted = "i32";
       EXPECT_EQ(to_string(promote_types(types)), to_string(dtype_of(wanted)))
           << left << " and " << right;
     }
