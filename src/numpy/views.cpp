@@ -18,19 +18,6 @@
 namespace farcall::numpy {
 namespace {
 
-DType unsigned_of_width(size_t bytes) {
-  switch (bytes) {
-    case 1:
-      return DType::kUInt8;
-    case 2:
-      return DType::kUInt16;
-    case 4:
-      return DType::kUInt32;
-    default:
-      return DType::kUInt64;
-  }
-}
-
 void check_fits(bool fits, const Array& x, DType dtype) {
   if (fits) return;
   invalid_argument(
@@ -58,27 +45,6 @@ Array merge_last(const Array& x) {
   return reshape(x, shape);
 }
 
-// 0, width, 2 * width, … bits.
-Array bit_offsets(int64_t count, size_t width, DType dtype) {
-  return lax::iota(dtype, {count}, 0) * scalar_of(dtype, 8.0 * static_cast<double>(width));
-}
-
-// Splits unsigned integers into narrower ones, the lowest first, along a new last dimension.
-Array cut(const Array& words, size_t width) {
-  const size_t old = byte_width(words.dtype());
-  const Array offsets = bit_offsets(static_cast<int64_t>(old / width), width, words.dtype());
-  const Array mask = scalar_of(words.dtype(), std::exp2(8.0 * static_cast<double>(width)) - 1);
-  return astype(right_shift(expand_dims(words, {-1}), offsets) & mask, unsigned_of_width(width));
-}
-
-// Joins unsigned integers along the last dimension, the lowest first, to one wider integer.
-Array join(const Array& parts, size_t width) {
-  const DType wide = unsigned_of_width(width);
-  const Array offsets = bit_offsets(parts.shape().back(), byte_width(parts.dtype()), wide);
-  const auto last = static_cast<int64_t>(parts.rank()) - 1;
-  return lax::reduce_or(left_shift(astype(parts, wide), offsets), {last});
-}
-
 }  // namespace
 
 Array copy(const Array& x) {
@@ -104,15 +70,13 @@ Array view(const Array& x, DType dtype) {
     const auto parts = unstack(split_last(view(x, real_dtype(dtype)), 2, x, dtype), -1);
     return lax::complex(parts[0], parts[1]);
   }
-  const size_t width = byte_width(x.dtype()), wanted = byte_width(dtype);
-  Array words = lax::bitcast_convert_type(x, unsigned_of_width(width));
+  const int width = dtype_info(x.dtype()).bits, wanted = dtype_info(dtype).bits;
   if (wanted < width) {
     check_fits(x.rank() > 0, x, dtype);
-    words = merge_last(cut(words, wanted));
-  } else if (wanted > width) {
-    words = join(split_last(words, static_cast<int64_t>(wanted / width), x, dtype), wanted);
+    return merge_last(lax::bitcast_convert_type(x, dtype));
   }
-  return lax::bitcast_convert_type(words, dtype);
+  return lax::bitcast_convert_type(wanted == width ? x : split_last(x, wanted / width, x, dtype),
+                                   dtype);
 }
 
 Array byteswap(const Array& x) {

@@ -84,6 +84,7 @@ def test_structural_functions_agree_with_jax():
         lambda m: m.slice(F, (0, 0), (2, 3), (1, 2)),
         lambda m: m.concatenate([F, G], 1),
         lambda m: m.rev(F, (0, 1)),
+        lambda m: m.rev(F, (1, 0)),
         lambda m: m.broadcasted_iota(np.int32, (2, 3), 1),
         lambda m: m.iota(np.float32, 4),
         lambda m: m.select(B, F, G),
@@ -168,6 +169,27 @@ def test_operands_must_have_one_dtype_and_one_shape():
     np.testing.assert_array_equal(lax.add(1, F), F + 1)
 
 
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        *(("float32", "int16"), ("int64", "uint8"), ("uint8", "float16"), ("int16", "float64")),
+        *(("bfloat16", "int4"), ("uint4", "int8"), ("float8_e4m3fn", "float32")),
+    ],
+)
+def test_bitcasts_between_widths_agree_with_jax(given, wanted):
+    given, wanted = getattr(jnp, given), getattr(jnp, wanted)
+    with fc.enable_x64(), jax.enable_x64(True):
+        ratio = fc.dtypes.itemsize_bits(wanted) // fc.dtypes.itemsize_bits(given)
+        x = np.random.default_rng(0).integers(0, 7, (2, ratio or 3)).astype(given)
+        expected = jlax.bitcast_convert_type(jnp.asarray(x), wanted)
+        for run in (lax.bitcast_convert_type, fc.jit(lax.bitcast_convert_type, static_argnums=1)):
+            got = run(fnp.asarray(x), wanted)
+            assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+            assert np.asarray(got).tobytes() == np.asarray(expected).tobytes()
+        batched = fc.vmap(lambda v: lax.bitcast_convert_type(v, wanted))(fnp.asarray(x))
+        assert np.asarray(batched).tobytes() == np.asarray(expected).tobytes()
+
+
 def test_mistakes_of_structure_are_named():
     for call, message in [
         (lambda: lax.reshape(F, (7,)), r"reshape: f32\[2,3\] has 6 elements"),
@@ -176,6 +198,7 @@ def test_mistakes_of_structure_are_named():
         (lambda: lax.slice(F, (0, 0), (3, 3)), "slice: "),
         (lambda: lax.concatenate([F, G[0]], 0), "concatenate: "),
         (lambda: lax.rev(F, (2,)), "rev: "),
+        (lambda: lax.rev(F, (1, 1)), "rev: "),
         (lambda: lax.expand_dims(F, (5,)), "expand_dims: dimensions"),
         (lambda: lax.squeeze(F, (0,)), r"squeeze: dimension 0 of f32\[2,3\] has size 2"),
         (lambda: lax.clamp(0, F, fnp.ones(5)), "clamp: "),

@@ -28,7 +28,8 @@ FARCALL_API Array round(const Array& x, int64_t rounding_method = 0);
 // Floats become integers by truncation toward zero. Returns x itself if nothing changes. Raises
 // TypeError for conversions between random keys and numbers.
 FARCALL_API Array convert_element_type(const Array& x, DType dtype, bool weak_type = false);
-// The same bits as another dtype of the same width.
+// The same bits as another dtype. A narrower dtype adds a last dimension for the parts of each
+// element, the lowest bits first; a wider one takes the last dimension away, whose size must fit.
 FARCALL_API Array bitcast_convert_type(const Array& x, DType dtype);
 // Rounds to the precision of a float with this many bits; the dtype of x is kept.
 FARCALL_API Array reduce_precision(const Array& x, int64_t exponent_bits, int64_t mantissa_bits);

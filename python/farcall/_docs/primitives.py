@@ -202,13 +202,17 @@ _OTHERS = {
         """,
     "bitcast_convert_type": """Reinterprets the bits as elements of another dtype.
 
+        A narrower dtype adds a last dimension for the parts of each element, the lowest bits first;
+        a wider one takes such a dimension away.
+
         Args:
           operand: an array.
-          new_dtype: a dtype of the same width.
+          new_dtype: a dtype of numbers.
 
         Raises:
           TypeError: for an operand that is not an array, and unsupported dtypes.
-          ValueError: for a dtype of a different width.
+          ValueError: if the last dimension does not hold one element of a wider dtype, and between
+            complex numbers or bools and a dtype of another width.
         """,
     "reduce_precision": """Rounds floats to a format with fewer bits; the dtype stays.
 

@@ -1,7 +1,10 @@
 // Elementwise primitives with parameters: casts, integer_pow, round, reduce_precision.
 #include <farcall/primitives/elementwise.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -151,6 +154,64 @@ const Primitive kReducePrecision = {.name = "reduce_precision",
                                     .rules = &kReducePrecisionRules};
 FARCALL_REGISTER_PRIMITIVE(kReducePrecision);
 
+// ---- bitcasts between widths
+
+DType unsigned_of_bits(int bits) {
+  switch (bits) {
+    case 1:
+      return DType::kUInt1;
+    case 2:
+      return DType::kUInt2;
+    case 4:
+      return DType::kUInt4;
+    case 8:
+      return DType::kUInt8;
+    case 16:
+      return DType::kUInt16;
+    case 32:
+      return DType::kUInt32;
+    default:
+      return DType::kUInt64;
+  }
+}
+
+// Shifts count in integers of at least eight bits.
+DType word_of_bits(int bits) { return unsigned_of_bits(std::max(bits, 8)); }
+
+// The index along the last dimension times the width of a part.
+Array bit_offsets(DType dtype, std::span<const int64_t> shape, int width) {
+  const Array places = lax::iota(dtype, shape, static_cast<int64_t>(shape.size()) - 1);
+  return lax::mul(places, scalar_of(dtype, width));
+}
+
+// Splits unsigned integers into narrower ones, the lowest first, along a new last dimension.
+Array split_words(const Array& words, int width) {
+  const int bits = dtype_info(words.dtype()).bits;
+  const DType wide = word_of_bits(bits);
+  Shape shape = to_shape(words.shape());
+  shape.push_back(bits / width);
+  const Array spread = lax::broadcast_in_dim(lax::convert_element_type(words, wide), shape,
+                                             all_dimensions(words.rank()));
+  const Array parts = lax::shift_right_logical(spread, bit_offsets(wide, shape, width));
+  const Array mask = scalar_of(wide, std::exp2(width) - 1);
+  return lax::convert_element_type(lax::bitwise_and(parts, mask), unsigned_of_bits(width));
+}
+
+// Joins unsigned integers along the last dimension, the lowest first, to one wider integer.
+Array join_words(const Array& parts, int width) {
+  const DType wide = word_of_bits(width);
+  const Array offsets = bit_offsets(wide, parts.shape(), dtype_info(parts.dtype()).bits);
+  const Array moved = lax::shift_left(lax::convert_element_type(parts, wide), offsets);
+  return lax::convert_element_type(lax::reduce_or(moved, {static_cast<int64_t>(parts.rank()) - 1}),
+                                   unsigned_of_bits(width));
+}
+
+Array bitcast_same_width(const Array& x, DType dtype) {
+  return bind_one(kBitcast, make_params(BitcastConvertTypeParams{dtype}), {&x, 1});
+}
+
+bool has_plain_bits(DType dtype) { return is_integer(dtype) || is_floating(dtype); }
+
 }  // namespace
 
 namespace lax {
@@ -161,7 +222,18 @@ Array convert_element_type(const Array& x, DType dtype, bool weak_type) {
 }
 
 Array bitcast_convert_type(const Array& x, DType dtype) {
-  return bind_one(kBitcast, make_params(BitcastConvertTypeParams{dtype}), {&x, 1});
+  const int from = dtype_info(x.dtype()).bits, to = dtype_info(dtype).bits;
+  if (from == to || !has_plain_bits(x.dtype()) || !has_plain_bits(dtype) || from % 2 || to % 2) {
+    return bitcast_same_width(x, dtype);
+  }
+  if (to > from && (x.rank() == 0 || x.shape().back() != to / from)) {
+    invalid_argument(
+        fmt::format("bitcast_convert_type: the last dimension of {} must have size {}, which makes "
+                    "one element of {} ({} bits)",
+                    x.type().to_string(), to / from, dtype_name(dtype), to));
+  }
+  const Array words = bitcast_same_width(x, unsigned_of_bits(from));
+  return bitcast_same_width(to < from ? split_words(words, to) : join_words(words, to), dtype);
 }
 
 Array integer_pow(const Array& x, int64_t y) {

@@ -360,7 +360,9 @@ Array concatenate(ListOf<Array> operands, int64_t dimension) {
 }
 
 Array rev(const Array& x, ListOf<int64_t> dimensions) {
-  return apply_one(kRev, RevParams{to_shape(dimensions)}, {&x, 1});
+  Shape increasing = to_shape(dimensions);
+  std::ranges::sort(increasing);
+  return apply_one(kRev, RevParams{increasing}, {&x, 1});
 }
 
 Array iota(DType dtype, ListOf<int64_t> shape, int64_t dimension) {

@@ -126,9 +126,12 @@ TEST(OpErrors, Dtypes) {
             "complex: takes floats; got i8[], i8[]");
   EXPECT_EQ(invalid([] { lax::convert_element_type(matrix(), DType::kToken); }),
             "convert_element_type: an array cannot become a token");
-  EXPECT_EQ(invalid([] { lax::bitcast_convert_type(matrix(), DType::kInt8); }),
-            "bitcast_convert_type: the dtypes must be of one width; got f32 (32 bits) and i8 (8 "
+  EXPECT_EQ(invalid([] { lax::bitcast_convert_type(matrix(), DType::kComplex64); }),
+            "bitcast_convert_type: the dtypes must be of one width; got f32 (32 bits) and c64 (64 "
             "bits)");
+  EXPECT_EQ(invalid([] { lax::bitcast_convert_type(matrix(), DType::kInt64); }),
+            "bitcast_convert_type: the last dimension of f32[2,3] must have size 2, which makes "
+            "one element of int64 (64 bits)");
 }
 
 TEST(OpErrors, Parameters) {
