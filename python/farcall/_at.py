@@ -102,8 +102,7 @@ class IndexUpdateRef:
 
     def subtract(self, values: Any, **options: Any) -> Array:
         """The array after ``x[index] -= values``; repeated indices subtract repeatedly."""
-        negated = _functions.negative(values)
-        return self._update(_functions.index_add, self._array, negated, **options)
+        return self._update(_functions.index_subtract, self._array, values, **options)
 
     def multiply(self, values: Any, **options: Any) -> Array:
         """The array after ``x[index] *= values``; repeated indices multiply repeatedly."""

@@ -175,8 +175,8 @@ void bind_at(nb::module_& module) {
       nb::arg("unique_indices"), nb::arg("indices_are_sorted"), nb::arg("wrap_negative_indices"));
   const std::pair<const char*, numpy::Update> updates[] = {
       {"index_set", numpy::Update::kSet},           {"index_add", numpy::Update::kAdd},
-      {"index_multiply", numpy::Update::kMultiply}, {"index_min", numpy::Update::kMin},
-      {"index_max", numpy::Update::kMax},
+      {"index_subtract", numpy::Update::kSubtract}, {"index_multiply", numpy::Update::kMultiply},
+      {"index_min", numpy::Update::kMin},           {"index_max", numpy::Update::kMax},
   };
   for (const auto& [name, how] : updates) {
     module.def(

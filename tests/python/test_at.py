@@ -138,3 +138,21 @@ def test_gradients() -> None:
     expected = jax.jit(jax.grad(loss(jnp), (0, 1)))(X, v)
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "float32", "complex64"])
+@pytest.mark.parametrize("method", METHODS)
+def test_values_of_other_dtypes_are_combined_in_the_common_dtype_as_in_jax(
+    method: str, dtype: str
+) -> None:
+    def results(m: Any) -> list[Any]:
+        values: list[Any] = [2.5, 2, -1, True, np.float32(300.5), np.uint8(3), np.array([2, 3])]
+        values += [] if method in ("min", "max") else [1j]
+        if dtype == "bool":
+            values = [v for v in values if v is not True]  # JAX has no sums of bools
+        at = m.array([26, 27, 0], dtype).at[np.array([0, 0])]
+        return [getattr(at, method)(v) for v in values]
+
+    for found, expected in zip(results(fnp), results(jnp), strict=True):
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-5)

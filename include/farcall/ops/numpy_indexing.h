@@ -29,10 +29,10 @@ struct IndexOptions {
 // x[indices].
 FARCALL_API Array get(const Array& x, ListOf<Index> indices, const IndexOptions& options = {});
 
-// Returns x with x[indices] set to the values, or combined with them. Values are broadcast and
-// converted to the dtype of x. If several indices name one element, it is combined with all their
-// values; for kSet it is unspecified which value wins.
-enum class Update { kSet, kAdd, kMultiply, kMin, kMax };
+// Returns x with x[indices] set to the values, or combined with them. Values are broadcast. They
+// are combined in the common dtype, and the result has the dtype of x. If several indices name one
+// element, it is combined with all their values; for kSet it is unspecified which value wins.
+enum class Update { kSet, kAdd, kSubtract, kMultiply, kMin, kMax };
 FARCALL_API Array update(const Array& x, ListOf<Index> indices, const Array& values, Update how,
                          const IndexOptions& options = {});
 

@@ -8,6 +8,7 @@
 
 #include <farcall/ops/indexing.h>
 #include <farcall/ops/lax.h>
+#include <farcall/ops/promotion.h>
 
 #include "ops/indexing/dimension_numbers.h"
 #include "ops/indexing/indexer.h"
@@ -100,6 +101,7 @@ Array broadcast_values(const Array& values, std::span<const int64_t> shape) {
 lax::ScatterFunction* function_of(Update how) {
   switch (how) {
     case Update::kAdd:
+    case Update::kSubtract:
       return lax::scatter_add;
     case Update::kMultiply:
       return lax::scatter_mul;
@@ -110,6 +112,13 @@ lax::ScatterFunction* function_of(Update how) {
     default:
       return lax::scatter;
   }
+}
+
+// The dtype in which x and the values are combined. New values are converted to the dtype of x.
+DType dtype_of_update(const Array& x, const Array& values, Update how) {
+  if (how == Update::kSet) return x.dtype();
+  const ShapeDtype types[] = {x.type(), values.type()};
+  return with_error_prefix("update", [&] { return promote_types(types).dtype; });
 }
 
 }  // namespace
@@ -128,15 +137,20 @@ Array update(const Array& x, ListOf<Index> indices, const Array& values, Update 
              const IndexOptions& options) {
   const std::vector<IndexItem> items = expand_indices(x, indices);
   const Indexer indexer = make_indexer(x, items, options.wrap_negative_indices);
-  const Array updates = with_error_prefix("update", [&] {
-    return reshape(broadcast_values(convert(values, {x.dtype(), false}), indexer.shape),
+  const DType dtype = dtype_of_update(x, values, how);
+  Array updates = with_error_prefix("update", [&] {
+    return reshape(broadcast_values(convert(values, {dtype, false}), indexer.shape),
                    indexer.windows_shape);
   });
   if (updates.size() == 0 || x.size() == 0) return x;
-  return function_of(how)(x, indexer.indices, updates, as_scatter(indexer.numbers),
-                          {.mode = options.mode.value_or(GatherScatterMode::kFillOrDrop),
-                           .unique_indices = options.unique_indices || indexer.is_single,
-                           .indices_are_sorted = options.indices_are_sorted || indexer.is_single});
+  if (how == Update::kSubtract) updates = lax::neg(updates);
+  const Array operand = x.dtype() == dtype ? x : lax::convert_element_type(x, dtype);
+  const Array result =
+      function_of(how)(operand, indexer.indices, updates, as_scatter(indexer.numbers),
+                       {.mode = options.mode.value_or(GatherScatterMode::kFillOrDrop),
+                        .unique_indices = options.unique_indices || indexer.is_single,
+                        .indices_are_sorted = options.indices_are_sorted || indexer.is_single});
+  return x.dtype() == dtype ? result : lax::convert_element_type(result, x.dtype());
 }
 
 }  // namespace farcall::numpy
