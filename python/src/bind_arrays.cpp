@@ -40,12 +40,18 @@ void bind_arrays(nb::module_& module) {
     return dtype_object(promote_types(types).dtype);
   });
   // Raises for a traced array where a size, an axis or another integer is required; `what` names
-  // the argument. The two functions after it give the texts of such messages: why the values are
+  // the argument. Of the functions after it, the first gives a concrete array of the values of a
+  // traced one, or None if they are unknown; the others give the texts of messages: why they are
   // unknown, and what makes them known.
   module.def(
       "_check_known_integer",
       [](nb::handle object, const std::string& what) { check_known_integer(object, what); },
       nb::arg("object").none(), nb::arg("what"));
+  module.def("_with_known_values", [](nb::handle object) -> nb::object {
+    const Array array = to_array(object, "array");
+    if (!array.has_known_values()) return nb::none();
+    return wrap_object(array.is_concrete() ? array : Array(array.type(), array.storage()));
+  });
   module.def("_why_unknown",
              [](nb::handle array) { return why_unknown(to_array(array, "array")); });
   module.def("_how_to_know",

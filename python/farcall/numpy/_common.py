@@ -18,15 +18,24 @@ def as_array(value: Any, function: str, name: str = "a") -> Array:
 
 
 def known_values(x: Array, function: str, result: str, remedy: str = "") -> np.ndarray:
-    """The values that ``result`` depends on; raises ConcretizationTypeError if traced."""
-    try:
-        return np.asarray(x)
-    except _core.TracerArrayConversionError:
+    """The values that ``result`` depends on.
+
+    Raises ConcretizationTypeError if they are unknown; outside of jit, arrays that are
+    differentiated have known values.
+    """
+    known = _core._with_known_values(x)
+    if known is None:
         how = [text for text in (remedy, _core._how_to_know(x)) if text]
         raise _core.ConcretizationTypeError(
             f"{function}: {result} depends on the values of a traced array: "
             f"{_core._why_unknown(x)}. To fix this, {', or '.join(how)}"
-        ) from None
+        )
+    return np.asarray(known)
+
+
+def sortable(values: np.ndarray) -> np.ndarray:
+    """The values; narrow floats as float32, because numpy does not put their NaNs last."""
+    return values.astype(np.float32) if values.dtype.kind not in "biufc" else values
 
 
 def committed_like(made: Any, *sources: Array) -> Array:

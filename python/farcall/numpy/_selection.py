@@ -10,7 +10,7 @@ import numpy as np
 
 from farcall import _core
 from farcall.numpy._apply import apply_along_axis
-from farcall.numpy._common import committed_like, default_int, known_values
+from farcall.numpy._common import committed_like, default_int, known_values, sortable
 
 __all__ = ["pad", "unique", "where"]
 
@@ -74,24 +74,14 @@ def unique(
         return chosen[0] if len(chosen) == 1 else tuple(chosen)
     remedy = "pass size=" if axis is None else "leave axis out and pass size="
     given = known_values(array, "unique", "the number of distinct elements", remedy)
-    # numpy does not sort NaNs of narrow floats to the end.
-    is_narrow = given.dtype.kind not in "biufc"
-    comparable = given.astype(np.float32) if is_narrow else given
-    made = np.unique(comparable, True, True, True, axis=axis, equal_nan=equal_nan)
-    values, index, inverse, counts = made
-    values = values.astype(given.dtype)
+    made = np.unique(sortable(given), True, True, True, axis=axis, equal_nan=equal_nan)
+    _, index, inverse, counts = made
+    values = chosen_along(array, index, axis, size, fill_value)
     if size is not None:
-        along = 0 if axis is None else axis
-        missing = builtins.max(size - values.shape[along], 0)
-        kept = np.take(values, range(builtins.min(size, values.shape[along])), along)
-        fill = np.take(values, [0], along) if fill_value is None and values.size else fill_value
-        shape = list(values.shape)
-        shape[along] = missing
-        filling = np.broadcast_to(0 if fill is None else fill, shape).astype(values.dtype)
-        values = np.concatenate([kept, filling], along)
+        missing = builtins.max(size - len(index), 0)
         index = np.concatenate([index[:size], np.full(missing, index[0] if len(index) else 0)])
         counts = np.concatenate([counts[:size], np.zeros(missing, counts.dtype)])
-    results = [committed_like(values, array)]
+    results = [values]
     for wanted, part in (
         (return_index, index),
         (return_inverse, inverse),
@@ -100,6 +90,27 @@ def unique(
         if wanted:
             results.append(committed_like(part.astype(default_int()), array))
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def chosen_along(
+    array: Array, index: np.ndarray, axis: int | None, size: int | None, fill_value: Any
+) -> Array:
+    """The slices at these indices along ``axis``, or elements for None.
+
+    With ``size``, these are cut, or padded with ``fill_value``, by default the first one.
+    """
+    along = 0 if axis is None else axis
+    whole = _functions.ravel(array) if axis is None else array
+    kept = _functions.take(whole, index[:size].astype(default_int()), axis=along)
+    missing = 0 if size is None else size - len(index)
+    if missing <= 0:
+        return kept
+    if fill_value is None:
+        fill_value = _functions.take(kept, np.zeros(1, np.int32), axis=along) if len(index) else 0
+    shape = list(kept.shape)
+    shape[along] = missing
+    filling = _functions.astype(_functions.broadcast_to(fill_value, shape), kept.dtype)
+    return _functions.concatenate([kept, filling], axis=along)
 
 
 def pad(

@@ -8,9 +8,10 @@ import numpy as np
 
 from farcall import _core
 from farcall._core.numpy import concatenate
-from farcall.numpy._common import Array, committed_like, default_int, known_values
+from farcall.dtypes import result_type
+from farcall.numpy._common import Array, committed_like, default_int, known_values, sortable
 from farcall.numpy._creation import asarray
-from farcall.numpy._selection import unique
+from farcall.numpy._selection import chosen_along, unique
 
 __all__ = [
     "intersect1d",
@@ -41,25 +42,34 @@ def isin(
 
 
 class _Pair:
-    """Two arrays, which must be concrete, for an operation on their sets of elements."""
+    """Two arrays of one dtype, for an operation on their sets of elements.
 
-    def __init__(self, ar1: Any, ar2: Any, function: str) -> None:
-        result = "the number of elements"
-        self._arrays = asarray(ar1), asarray(ar2)
-        self.first, self.second = (
-            known_values(each, function, result).ravel() for each in self._arrays
-        )
+    Their values must be known. The operation finds which elements of both, joined, it returns.
+    """
 
-    def sized(self, values: np.ndarray, size: int | None, fill_value: Any) -> Array:
-        """``size`` of the sorted values, padded with ``fill_value`` (by default the least value).
+    def __init__(self, ar1: Any, ar2: Any, function: str, assume_unique: bool) -> None:
+        given = [_f.ravel(asarray(each)) for each in (ar1, ar2)]
+        dtype = result_type(*given)
+        self._arrays = [_f.astype(each, dtype) for each in given]
+        values = [
+            sortable(known_values(each, function, "the number of elements")) for each in given
+        ]
+        self.values = [each.astype(sortable(np.empty(0, dtype)).dtype) for each in values]
+        self.places = [np.arange(each.size) for each in values]
+        if not assume_unique:
+            found = [np.unique(each, return_index=True) for each in self.values]
+            self.values, self.places = ([each[i] for each in found] for i in (0, 1))
 
-        The result is where the arrays are.
-        """
-        if size is not None:
-            fill = fill_value if fill_value is not None else values[0] if values.size else 0
-            rest = np.full(max(size - values.size, 0), fill, values.dtype)
-            values = np.concatenate([values[:size], rest])
-        return committed_like(values, *self._arrays)
+    def chosen(self, places: np.ndarray, size: int | None, fill_value: Any) -> Array:
+        """``size`` of the elements at these places, padded with ``fill_value``."""
+        return chosen_along(_f.concatenate(self._arrays), places, None, size, fill_value)
+
+    def indices(self, places: np.ndarray, which: int, size: int | None) -> Array:
+        """``size`` of the places in one of the arrays, padded with its size."""
+        array = self._arrays[which]
+        missing = 0 if size is None else max(size - places.size, 0)
+        padded = np.concatenate([places[:size], np.full(missing, array.size)])
+        return committed_like(padded.astype(default_int()), *self._arrays)
 
 
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Array:
@@ -67,12 +77,8 @@ def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = No
 
     ``size`` is required if an array is traced.
     """
-    a, b = asarray(ar1), asarray(ar2)
-    if size is not None and (a.is_traced or b.is_traced):
-        both = concatenate([_f.ravel(a), _f.ravel(b)])
-        return unique(both, size=size, fill_value=fill_value)
-    pair = _Pair(a, b, "union1d")
-    return pair.sized(np.union1d(pair.first, pair.second), size, fill_value)
+    both = concatenate([_f.ravel(asarray(ar1)), _f.ravel(asarray(ar2))])
+    return unique(both, size=size, fill_value=fill_value)
 
 
 def setdiff1d(
@@ -83,10 +89,12 @@ def setdiff1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Array:
-    """The sorted elements of ``ar1`` that are not in ``ar2``, for concrete arrays; see union1d."""
-    pair = _Pair(ar1, ar2, "setdiff1d")
-    values = np.setdiff1d(pair.first, pair.second, assume_unique)
-    return pair.sized(values, size, fill_value)
+    """The sorted elements of ``ar1`` that are not in ``ar2``, for known values; see union1d."""
+    pair = _Pair(ar1, ar2, "setdiff1d", assume_unique)
+    places = pair.places[0][~np.isin(*pair.values)]
+    if size is not None and fill_value is None:
+        fill_value = 0
+    return chosen_along(asarray(ar1), places, None, size, fill_value)
 
 
 def setxor1d(
@@ -97,10 +105,14 @@ def setxor1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Array:
-    """The sorted elements in exactly one of both arrays, which are concrete; see union1d."""
-    pair = _Pair(ar1, ar2, "setxor1d")
-    values = np.setxor1d(pair.first, pair.second, assume_unique)
-    return pair.sized(values, size, fill_value)
+    """The sorted elements in exactly one of both arrays, whose values are known; see union1d."""
+    pair = _Pair(ar1, ar2, "setxor1d", assume_unique)
+    values = np.concatenate(pair.values)
+    places = np.concatenate([pair.places[0], pair.places[1] + np.size(ar1)])
+    order = np.argsort(values, kind="stable")
+    differs = values[order][1:] != values[order][:-1]
+    is_alone = np.append(True, differs) & np.append(differs, True) if order.size else order > 0
+    return pair.chosen(places[order[is_alone]], size, fill_value)
 
 
 def intersect1d(
@@ -112,21 +124,17 @@ def intersect1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """The sorted intersection of concrete arrays; see union1d.
+    """The sorted intersection of arrays whose values are known; see union1d.
 
     With ``return_indices``, also the index of the first occurrence in ``ar1`` and in ``ar2``.
     """
-    pair = _Pair(ar1, ar2, "intersect1d")
-    a, b = pair.first, pair.second
-    values, first, second = np.intersect1d(a, b, assume_unique, return_indices=True)
-    result = pair.sized(values, size, fill_value)
+    pair = _Pair(ar1, ar2, "intersect1d", assume_unique)
+    _, first, second = np.intersect1d(*pair.values, assume_unique=True, return_indices=True)
+    first, second = pair.places[0][first], pair.places[1][second]
+    result = pair.chosen(first, size, fill_value)
     if not return_indices:
         return result
-    return (
-        result,
-        pair.sized(first.astype(default_int()), size, a.size),
-        pair.sized(second.astype(default_int()), size, b.size),
-    )
+    return result, pair.indices(first, 0, size), pair.indices(second, 1, size)
 
 
 class UniqueAllResult(NamedTuple):
