@@ -71,8 +71,9 @@ def segment_sum(
 
     Raises:
       TypeError: for ids that are not integers.
-      ValueError: if the ids are not a vector with one entry for each row, if ``num_segments`` is
-        negative, or if it is missing and the ids are traced.
+      ValueError: if the ids are not a vector with one entry for each row, or if ``num_segments`` is
+        negative.
+      ConcretizationTypeError: if ``num_segments`` is missing and the ids are traced.
     """
     return _reduce(
         "segment_sum",

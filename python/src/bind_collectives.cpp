@@ -58,7 +58,7 @@ void bind_collectives(nb::module_& module) {
             // psum of a number is known when recording: psum(1, axis) is the axis size.
             const bool is_number = PyLong_Check(leaf.ptr()) || PyFloat_Check(leaf.ptr());
             if (function == lax::psum && is_number) {
-              nb::object size = nb::cast(lax::axis_size(names));
+              nb::object size = nb::cast(lax::axis_size(names, name));
               return nb::steal(PyNumber_Multiply(leaf.ptr(), size.ptr()));
             }
             return wrap_object(function(to_array(leaf, what), names));

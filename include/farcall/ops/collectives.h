@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -70,8 +71,9 @@ FARCALL_API Array pbroadcast(const Array& x, const AxisNames& axes, int64_t sour
 // the cotangents of all devices are summed.
 FARCALL_API Array pvary(const Array& x, const AxisNames& axes);
 
-// The element's index along the axes (int32), and the number of elements.
+// The element's index along the axes (int32), and the number of elements. Errors are about
+// `function`.
 FARCALL_API Array axis_index(const AxisNames& axes);
-FARCALL_API int64_t axis_size(const AxisNames& axes);
+FARCALL_API int64_t axis_size(const AxisNames& axes, std::string_view function = "axis_size");
 
 }  // namespace farcall::lax

@@ -256,9 +256,12 @@ def arange(
 
     Raises:
       ConcretizationTypeError: for a traced argument, since the size of the result depends on it.
+      TypeError: without a number for the end.
     """
     if stop is None:
         start, stop = 0, start
+    if stop is None:
+        raise TypeError("arange: argument stop must be a number, got None")
     for name, value in (("start", start), ("stop", stop), ("step", step)):
         _core._check_known_integer(value, f"arange: argument {name}")
     step = 1 if step is None else step

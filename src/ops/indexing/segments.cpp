@@ -9,6 +9,7 @@
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/numpy_indexing.h>
+#include <farcall/trace/origin.h>
 
 #include "ops/internal/rules.h"
 
@@ -46,10 +47,10 @@ void check_segments(std::string_view f, const Array& data, const Array& ids,
 int64_t count_segments(std::string_view f, const Array& ids, const SegmentOptions& options) {
   if (options.num_segments) return *options.num_segments;
   if (!ids.has_known_values()) {
-    invalid_argument(
-        fmt::format("{}: num_segments must be given, because the values of segment_ids are "
-                    "not known while the function is recorded",
-                    f));
+    throw ConcretizationError(
+        fmt::format("{}: the number of segments depends on the values of segment_ids, a traced "
+                    "array: {}. To fix this, pass num_segments=, or {}",
+                    f, why_unknown(ids), how_to_know(ids)));
   }
   const std::vector<int64_t> values = integer_values(ids);
   return values.empty() ? 0 : std::max<int64_t>(0, *std::ranges::max_element(values) + 1);

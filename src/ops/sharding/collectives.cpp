@@ -469,7 +469,9 @@ Array axis_index(const AxisNames& axes) {
   return index.is_null() ? Array::scalar<int32_t>(0) : index;
 }
 
-int64_t axis_size(const AxisNames& axes) { return size_of("axis_size", axes); }
+int64_t axis_size(const AxisNames& axes, std::string_view function) {
+  return size_of(function, axes);
+}
 
 }  // namespace lax
 }  // namespace farcall

@@ -34,7 +34,7 @@ TEST(Segments, RowsAreReducedByTheirIds) {
             std::string::npos);
   EXPECT_NE(message_of([&] {
               jit([&](const Array& i) { return ops::segment_sum(data, i); })(ids);
-            }).find("num_segments must be given"),
+            }).find("To fix this, pass num_segments="),
             std::string::npos);
 }
 
