@@ -37,7 +37,7 @@ struct Argument<numpy::Outside> {
   }
 };
 
-// The mode of put; None ignores indices out of range.
+// The mode of put; None counts negative indices from the end, and clamps others.
 struct PutMode {
   std::optional<numpy::Outside> outside;
 };

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/config.h>
 #include <farcall/core/error.h>
 #include <farcall/core/sizes.h>
 #include <farcall/ops/lax.h>
@@ -173,7 +174,10 @@ Array degrees(const Array& x) { return promote_inexact(x, "degrees") * (180 / st
 Array radians(const Array& x) { return promote_inexact(x, "radians") * (std::numbers::pi / 180); }
 
 Array angle(const Array& z, bool in_degrees) {
-  const Array number = promote_inexact(z, "angle");
+  // Real scalars and integers have angles of the default dtype.
+  const Array number = is_inexact(z.dtype()) && (z.rank() > 0 || is_complex(z.dtype()))
+                           ? strengthen(z)
+                           : widened(z, default_float());
   const Array result = arctan2(imag(number), real(number));
   return in_degrees ? degrees(result) : result;
 }

@@ -12,6 +12,7 @@
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/numpy_arrays.h>
 #include <farcall/ops/numpy_indexing.h>
+#include <farcall/ops/promotion.h>
 #include <farcall/trace/compile_time.h>
 #include <farcall/trace/origin.h>
 
@@ -74,14 +75,23 @@ Array histogram_bin_edges(const Array& a, const Bins& bins, const BinRange& rang
 Histogram histogram(const Array& a, const Bins& bins, const BinRange& range,
                     const HistogramOptions& options) {
   HistogramOptions of_points = options;
-  if (options.weights) of_points.weights = ravel(*options.weights);
   const Array points = reshape(promote_inexact(a, "histogram"), {-1, 1});
+  // Without weights, the counts have the dtype of the values.
+  of_points.weights =
+      options.weights ? ravel(*options.weights) : ones({points.shape()[0]}, points.dtype());
   return histogramdd(points, {&bins, 1}, {&range, 1}, of_points);
 }
 
 Histogram histogramdd(const Array& sample, std::span<const Bins> bins,
                       std::span<const BinRange> ranges, const HistogramOptions& options) {
-  const Array points = promote_inexact(sample, "histogramdd");
+  Array points = promote_inexact(sample, "histogramdd"), weights = 1;
+  if (options.weights) {
+    const ShapeDtype types[] = {sample.type(), options.weights->type()};
+    const PromotedDType common =
+        with_error_prefix("histogramdd", [&] { return promote_to_inexact(types); });
+    points = convert(sample, common);
+    weights = convert(*options.weights, common);
+  }
   if (points.rank() != 2) {
     invalid_argument(fmt::format("histogramdd: sample must have a point in each row, got {}",
                                  points.type().to_string()));
@@ -101,13 +111,14 @@ Histogram histogramdd(const Array& sample, std::span<const Bins> bins,
     places.emplace_back(bin_of(column, edges.back()));
     shape.push_back(edges.back().shape()[0]);
   }
-  const DType dtype = options.weights ? options.weights->dtype() : points.dtype();
+  const DType dtype = options.weights ? weights.dtype() : default_int();
   // Bin 0 counts the values below the range; those above are dropped.
-  Array counts = update(zeros(shape, dtype), places, options.weights.value_or(1), Update::kAdd,
+  Array counts = update(zeros(shape, dtype), places, weights, Update::kAdd,
                         {.mode = GatherScatterMode::kFillOrDrop});
   counts = take(counts, std::vector<Index>(rank, Slice{.start = 1}));
   if (options.density) {
-    counts = divide(promote_inexact(counts, "histogramdd"), sum(counts));
+    const Array numbers = astype(counts, points.dtype());
+    counts = divide(numbers, sum(numbers));
     for (size_t i = 0; i < rank; ++i) {
       Shape along(rank, 1);
       along[i] = -1;

@@ -295,11 +295,13 @@ Array put(const Array& x, const Array& places_in, const Array& values,
           std::optional<Outside> outside) {
   Array places = ravel(places_in);
   if (places.size() == 0 || values.size() == 0) return x;
-  if (outside && x.size() == 0) {
+  if (!outside && x.size() == 0) return x;
+  if (x.size() == 0) {
     throw Error(ErrorCode::kOutOfRange,
                 fmt::format("put: {} has no elements to replace", x.type().to_string()));
   }
-  if (outside) places = moved_inside(places, x.size(), *outside, "put");
+  if (!outside) places = where(less(places, 0), add(places, x.size()), places);
+  places = moved_inside(places, x.size(), outside.value_or(Outside::kClip), "put");
   const Array chosen = repeated_to(ravel(values), places.size());
   const Array flat =
       update(ravel(x), {places}, chosen, Update::kSet, {.mode = GatherScatterMode::kFillOrDrop});

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 import farcall as fc
 import farcall.numpy as fnp
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -332,3 +335,73 @@ def test_what_depends_on_traced_values_says_why_they_are_not_known(function):
     with pytest.raises(fc.errors.ConcretizationTypeError, match=r"traced .* known.*jit"):
         fc.jit(function)(V)
     assert np.asarray(function(fnp.asarray(V))).size >= 0
+
+
+SETS = ["union1d", "intersect1d", "setdiff1d", "setxor1d"]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_set_operations_promote_as_in_jax(name):
+    dtypes = ["bool", "uint32", "int32", "bfloat16", "float16", "float32"]
+    with fc.enable_x64(False), jax.enable_x64(False):
+        for a, b in itertools.product(dtypes, dtypes):
+            for options in ({}, {"size": 2}, {"size": 6, "fill_value": 7}):
+                got, wanted = (
+                    getattr(m, name)(m.array([1, 0, 1, 3], a), m.array([1, 2, 0, 2], b), **options)
+                    for m in (fnp, jnp)
+                )
+                assert got.dtype == wanted.dtype
+                np.testing.assert_array_equal(got, wanted, err_msg=f"{a} {b} {options}")
+
+
+@pytest.mark.parametrize("name", ["unique", *SETS])
+def test_set_operations_are_differentiated_outside_of_jit(name):
+    x, other = fnp.array([1.0, 2.0, 1.0]), fnp.array([3.0, 1.0])
+    slopes = {"unique": [2, 4, 0], "union1d": [2, 4, 0], "intersect1d": [2, 0, 0]}
+
+    def total(x):
+        found = fnp.unique(x) if name == "unique" else getattr(fnp, name)(x, other)
+        return (found**2).sum()
+
+    assert fc.grad(total)(x).tolist() == slopes.get(name, [0, 4, 0])
+    assert float(fc.jvp(total, (x,), (fnp.ones(3),))[1]) == sum(slopes.get(name, [0, 4, 0]))
+    with pytest.raises(fc.errors.ConcretizationTypeError, match=name):
+        fc.jit(total)(x)
+
+
+def test_dtypes_of_results_are_those_of_jax():
+    def results(m):
+        points, weights = m.arange(8.0).reshape(4, 2), m.array([1, 2, 3, 4])
+        return [
+            m.histogram2d(*points.T, bins=2)[0],
+            m.histogramdd(points, bins=2, weights=weights)[0],
+            m.histogramdd(points, bins=2, density=True)[0],
+            m.histogram(m.arange(4), bins=m.array([0.0, 2.0, 4.0]), weights=weights)[0],
+            m.histogram(m.arange(4), bins=2, weights=m.ones(4, bool))[0],
+            m.histogram(m.arange(4, dtype="float16"), bins=2)[0],
+            m.std(m.array([True, False]), dtype="complex64"),
+            m.var(m.arange(3.0), dtype="complex64"),
+            *(m.angle(m.asarray(1, dtype)) for dtype in ("bfloat16", "int8", "complex64")),
+            *(m.rint(m.ones(2, dtype)) for dtype in ("uint32", "bool", "float16")),
+        ]
+
+    for x64 in (False, True):
+        with fc.enable_x64(x64), jax.enable_x64(x64):
+            for got, wanted in zip(results(fnp), results(jnp), strict=True):
+                assert got.dtype == wanted.dtype
+                np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("mode", [None, "wrap", "clip"])
+def test_put_treats_indices_out_of_range_as_jax_does(mode):
+    for index in ([0, 5], [-7, -1], [-1, 1], [2, -3]):
+        got, wanted = (
+            m.put(m.arange(3.0), m.array(index), m.array([7.0, 8.0]), mode=mode, inplace=False)
+            for m in (fnp, jnp)
+        )
+        np.testing.assert_array_equal(got, wanted)
+
+
+def test_arange_needs_an_end():
+    with pytest.raises(TypeError, match="arange: argument stop must be a number, got None"):
+        fnp.arange(None)

@@ -43,7 +43,7 @@ struct Histogram {
   Array counts;
   std::vector<Array> edges;  // along each axis of counts
 };
-// The number of values in each bin, in the dtype of the weights or of the values (as floats). A bin
+// The number of values in each bin, in the common float dtype of the values and the weights. A bin
 // contains its lower edge but not its upper one; the last bin contains both. Values outside of the
 // edges are not counted.
 FARCALL_API Histogram histogram(const Array& a, const Bins& bins = 10, const BinRange& range = {},

@@ -86,7 +86,7 @@ FARCALL_API Array fill_diagonal(const Array& x, const Array& values, bool wrap =
 // x with `values`, repeated as needed, where `mask`, which has as many elements, is nonzero.
 FARCALL_API Array place(const Array& x, const Array& mask, const Array& values);
 // x with `values`, repeated as needed, at these indices of the flattened array. Without `outside`,
-// indices out of range are ignored.
+// negative indices count from the end, and indices out of range are clamped.
 FARCALL_API Array put(const Array& x, const Array& places, const Array& values,
                       std::optional<Outside> outside = {});
 

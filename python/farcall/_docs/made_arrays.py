@@ -128,6 +128,8 @@ _HISTOGRAMS = {
     "histogram2d": "``histogramdd`` of points in the plane: counts, and the edges along both axes.",
     "histogramdd": """The number of points in each box, and the edges of the boxes along each axis.
 
+        The numbers are integers, without weights and density.
+
         Args:
           sample: the points, one in each row.
           bins: the number of bins, or for each axis their number or their edges.

@@ -53,7 +53,7 @@ _PLACES = {
     "put": """``a`` with ``v``, repeated, at flat row-major indices; see fill_diagonal.
 
         ``mode`` is for indices out of range: "clip" clamps them, "wrap" takes them modulo the size,
-        None drops them.
+        None clamps them too, and counts negative ones from the end.
         """,
     "resize": "Another shape, filled with the elements of ``a``, repeated, in row-major order.",
     "repeat": """Repeats each element along ``axis``, or along the flattened array.

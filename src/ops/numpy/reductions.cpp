@@ -117,7 +117,10 @@ Spread spread_of(const Array& x, const Axes& axes, const VarOptions& options,
                             ? lax::real(lax::mul(centered, lax::conj(centered)))
                             : lax::integer_pow(centered, 2);
   const Array total = sum_of(squares, axes, options, function);
-  const DType dtype = is_complex(elements.dtype()) ? squares.dtype() : elements.dtype();
+  const bool is_asked = options.dtype && is_complex(*options.dtype);
+  const DType dtype = is_asked                       ? *options.dtype
+                      : is_complex(elements.dtype()) ? squares.dtype()
+                                                     : elements.dtype();
   return {divide(total, maximum(degrees, 0.0)), dtype};
 }
 
