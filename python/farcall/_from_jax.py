@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,8 +13,12 @@ from farcall import lax, random
 from farcall import numpy as fnp
 from farcall._checkpoint import checkpoint
 from farcall._custom_rules import custom_jvp
+from farcall._derivatives import jvp, vjp
 from farcall._functions import check_callable, name_of, wraps
+from farcall._repeated import repeated
 from farcall._to_jax import real_jax
+from farcall._vmap import vmap
+from farcall.dtypes import issubdtype, prng_key
 from farcall.tree import flatten
 
 Rule = Callable[..., Any]
@@ -49,7 +54,7 @@ def from_jax(fun: Any) -> Callable[..., Any]:
                 raise TypeError(
                     f"from_jax: the program takes {len(fun.in_avals)} arrays, got {len(arrays)}"
                 )
-            return _evaluate_closed(fun, [fnp.asarray(array) for array in arrays])
+            return _evaluate_closed(fun, [_constant(array) for array in arrays])
 
         return run
     check_callable(fun, "from_jax")
@@ -57,8 +62,8 @@ def from_jax(fun: Any) -> Callable[..., Any]:
     @wraps(fun)
     def call(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = flatten((args, kwargs))
-        arrays = [fnp.asarray(leaf) for leaf in leaves]
-        types = [jax.ShapeDtypeStruct(array.shape, array.dtype) for array in arrays]
+        arrays = [_constant(leaf) for leaf in leaves]
+        types = [jax.ShapeDtypeStruct(array.shape, _dtype_in(jax, array)) for array in arrays]
         given, named = tree.unflatten(types)
         program, result = jax.make_jaxpr(fun, return_shape=True)(*given, **named)
         found = _evaluate_closed(program, arrays)
@@ -69,11 +74,24 @@ def from_jax(fun: Any) -> Callable[..., Any]:
 
 
 def _evaluate_closed(program: Any, inputs: Sequence[Any]) -> list[Any]:
-    return _evaluate(program.jaxpr, [_constant(value) for value in program.consts], inputs)
+    return _evaluate(
+        program.jaxpr, [_constant(value, value.dtype) for value in program.consts], inputs
+    )
+
+
+def _dtype_in(jax: Any, array: Any) -> Any:
+    """The dtype of JAX for this array."""
+    is_key = issubdtype(array.dtype, prng_key)
+    return jax.eval_shape(jax.random.key, 0).dtype if is_key else array.dtype
 
 
 def _constant(value: Any, dtype: Any = None) -> Any:
-    return fnp.asarray(value, dtype=value.dtype if dtype is None else dtype)
+    jax = real_jax("from_jax")
+    if isinstance(value, jax.Array) and jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
+        return _key_of(random.wrap_key_data)(
+            np.asarray(jax.random.key_data(value)), impl=value.dtype
+        )
+    return fnp.asarray(value, dtype=dtype)
 
 
 def _evaluate(program: Any, constants: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
@@ -147,6 +165,38 @@ def _scatter(function: Callable[..., Any]) -> Rule:
     return rule
 
 
+def _subtract_at(x: Any, indices: Any, updates: Any, *where: Any, **options: Any) -> Any:
+    return lax.scatter_add(x, indices, lax.neg(updates), *where, **options)
+
+
+def _set_or_apply(
+    x: Any, indices: Any, updates: Any, *, update_jaxpr: Any, update_consts: Any, **options: Any
+) -> Any:
+    """Writes the updates, or applies a function of the old element, as of ``x.at[i].apply``."""
+    program = update_jaxpr
+    if program is None or program.outvars[0] is program.invars[1]:
+        rule = _scatter(lax.scatter)
+        return rule(x, indices, updates, update_jaxpr=None, update_consts=None, **options)
+    if any(atom is program.invars[1] for each in program.eqns for atom in each.invars):
+        raise NotImplementedError(
+            f"from_jax: a scatter with this function of old and new elements: {update_jaxpr}"
+        )
+    constants = [_constant(value, value.dtype) for value in update_consts]
+
+    def apply(values: Any) -> Any:
+        each = vmap(lambda value: _evaluate(program, constants, [value, value])[0])
+        return fnp.reshape(each(fnp.ravel(values)), values.shape)
+
+    ones = fnp.ones(updates.shape, "int32")
+    counts: Any = _scatter(lax.scatter_add)(
+        fnp.zeros(x.shape, "int32"), indices, ones, update_jaxpr=None, update_consts=None, **options
+    )
+    if not counts.is_traced:
+        counts = np.asarray(counts)
+    applied = apply(x) if options["unique_indices"] else repeated(apply, x, counts)
+    return fnp.where(fnp.greater(counts, 0), applied, x)
+
+
 def _precision(precision: Any) -> Any:
     """The same precisions; None for algorithms, which have no effect."""
     pair = type(precision) is tuple
@@ -192,7 +242,9 @@ def _custom_jvp(
     @function.defjvp
     def rule(primals: Any, tangents: Any) -> Any:
         program, constants, out_zeros = jvp_jaxpr_fun.call_wrapped(*([False] * len(primals)))
-        found = _evaluate(program, [_constant(c) for c in constants], [*primals, *tangents])
+        found = _evaluate(
+            program, [_constant(c, c.dtype) for c in constants], [*primals, *tangents]
+        )
         outputs, moved = found[: len(out_zeros)], iter(found[len(out_zeros) :])
         given = [
             fnp.zeros_like(y) if is_zero else next(moved)
@@ -229,9 +281,25 @@ def _while(
 ) -> list[Any]:
     of_cond = inputs[:cond_nconsts]
     of_body = inputs[cond_nconsts : cond_nconsts + body_nconsts]
+
+    def cond(carry: Any) -> Any:
+        return _evaluate_closed(cond_jaxpr, [*of_cond, *carry])[0]
+
+    def body(carry: Any) -> list[Any]:
+        found = _evaluate_closed(body_jaxpr, [*of_body, *carry])
+        if not batch:
+            return found
+        goes_on = cond(carry)
+        return [
+            fnp.where(lax.expand_dims(goes_on, range(len(batch), new.ndim)), new, old)
+            for new, old in zip(found, carry, strict=True)
+        ]
+
+    # Under vmap, JAX makes one loop with a predicate for each element. It runs while any is true.
+    batch = cond_jaxpr.out_avals[0].shape
     return lax.while_loop(
-        lambda carry: _evaluate_closed(cond_jaxpr, [*of_cond, *carry])[0],
-        lambda carry: _evaluate_closed(body_jaxpr, [*of_body, *carry]),
+        (lambda carry: fnp.any(cond(carry))) if batch else cond,
+        body,
         list(inputs[cond_nconsts + body_nconsts :]),
     )
 
@@ -268,7 +336,7 @@ def _linear_solve(*inputs: Any, const_lengths: Any, jaxprs: Any) -> list[Any]:
 
 def _before(x: Any, y: Any) -> Any:
     """Whether x sorts before y in the order with -0 before 0 and NaN last."""
-    if x.dtype.kind != "f":
+    if not issubdtype(x.dtype, np.floating):
         return lax.lt(x, y)
     is_smaller_zero = fnp.equal(x, y) & fnp.signbit(x) & ~fnp.signbit(y)
     return fnp.less(x, y) | is_smaller_zero | (fnp.isnan(y) & ~fnp.isnan(x))
@@ -286,12 +354,17 @@ def _eigh(x: Any, *, algorithm: Any, **options: Any) -> Any:
     return lax.linalg.eigh(x, symmetrize_input=False, **options)
 
 
-def _bits(key: Any, *, bit_width: int, shape: Any) -> Any:
-    if key.ndim:
-        raise NotImplementedError(
-            f"from_jax: random_bits needs one key, got an array of shape {key.shape}"
-        )
-    return random.bits(key, shape, f"uint{bit_width}")
+def _of_each_key(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of a key and other scalars, for arrays of them."""
+
+    def rule(*inputs: Any, **options: Any) -> Any:
+        shape = np.broadcast_shapes(*(x.shape for x in inputs))
+        one = functools.partial(function, **options)
+        for _ in shape:
+            one = vmap(one)
+        return one(*(x if x.shape == shape else fnp.broadcast_to(x, shape) for x in inputs))
+
+    return rule
 
 
 def _key_of(make: Callable[[Any], Any]) -> Rule:
@@ -309,7 +382,15 @@ def _platform_index(*, platforms: Any) -> Any:
 
 
 def _least(dtype: Any) -> Any:
-    return -np.inf if dtype.kind == "f" else fnp.iinfo(dtype).min
+    if issubdtype(dtype, np.floating):
+        return -np.inf
+    return False if dtype == np.bool_ else fnp.iinfo(dtype).min
+
+
+def _greatest(dtype: Any) -> Any:
+    if issubdtype(dtype, np.floating):
+        return np.inf
+    return True if dtype == np.bool_ else fnp.iinfo(dtype).max
 
 
 def _window(init: Any, computation: Any) -> Rule:
@@ -317,6 +398,71 @@ def _window(init: Any, computation: Any) -> Rule:
         return lax.reduce_window(x, fnp.asarray(init(x.dtype), x.dtype), computation, **options)
 
     return rule
+
+
+_greatest_in, _least_in = _window(_least, lax.max), _window(_greatest, lax.min)
+
+
+def _pool(select_prim: Any, options: dict[str, Any]) -> Callable[[Any], Any]:
+    """The pooling whose derivatives JAX writes as a selection of elements."""
+    rule = {"ge": _greatest_in, "le": _least_in}[select_prim.name]
+    return functools.partial(rule, **options)
+
+
+def _combining(program: Any, consts: Any) -> Callable[[Any, Any], Any]:
+    """The function of two tuples of scalars."""
+    constants = [_constant(value, value.dtype) for value in consts]
+    return lambda x, y: tuple(_evaluate(program, constants, [*x, *y]))
+
+
+def _reduce(*inputs: Any, computation: Any, jaxpr: Any, dimensions: Any) -> Sequence[Any]:
+    del computation  # the source of the jaxpr
+    count = len(inputs) // 2
+    function = _combining(jaxpr.jaxpr, jaxpr.consts)
+    return lax.reduce(inputs[:count], inputs[count:], function, dimensions)
+
+
+def _reduce_window(*inputs: Any, jaxpr: Any, consts: Any, **options: Any) -> Sequence[Any]:
+    count = len(inputs) // 2
+    equation = jaxpr.eqns[0] if len(jaxpr.eqns) == 1 else None
+    is_plain = equation and all(map(operator.is_, equation.invars, jaxpr.invars))
+    if is_plain and equation.primitive.name in ("add", "mul", "max", "min"):
+        function = getattr(lax, equation.primitive.name)
+    else:
+        function = _combining(jaxpr, consts)
+    return lax.reduce_window(inputs[:count], inputs[count:], function, **options)
+
+
+def _collective(over_dimensions: Any, over_axes: Any) -> Rule:
+    """A reduction over dimensions, which vmap makes of its named axes, and over named axes."""
+
+    def rule(x: Any, *, axes: Any, axis_index_groups: Any) -> Any:
+        dimensions = tuple(sorted(axis for axis in axes if not isinstance(axis, str)))
+        if dimensions and axis_index_groups is not None:
+            raise NotImplementedError("from_jax: axis_index_groups with vmap has no counterpart")
+        names = tuple(axis for axis in axes if isinstance(axis, str))
+        x = over_dimensions(x, dimensions) if dimensions else x
+        return over_axes(x, names, axis_index_groups=axis_index_groups) if names else x
+
+    return rule
+
+
+def _ragged_product(
+    x: Any, y: Any, sizes: Any, *, ragged_dot_dimension_numbers: Any, precision: Any, **options: Any
+) -> Any:
+    numbers = ragged_dot_dimension_numbers
+    is_plain = (
+        numbers.dot_dimension_numbers == (((1,), (1,)), ((), ()))
+        and tuple(numbers.lhs_ragged_dimensions) == (0,)
+        and tuple(numbers.rhs_group_dimensions) == (0,)
+    )
+    if not is_plain:
+        raise NotImplementedError(f"from_jax: ragged_dot_general with these dimensions: {numbers}")
+    return lax.ragged_dot(x, y, sizes, precision=_precision(precision), **options)
+
+
+def _approx_top_k(x: Any, *, is_max_k: bool, **options: Any) -> Any:
+    return (lax.approx_max_k if is_max_k else lax.approx_min_k)(x, **options)
 
 
 def _reduction(function: Callable[..., Any]) -> Rule:
@@ -329,15 +475,35 @@ _SAME = (
     *("reduce_precision", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"),
 )
 _REDUCTIONS = ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or")
-_SCATTERS = ("scatter", "scatter_add", "scatter_mul", "scatter_min", "scatter_max")
+_SCATTERS = ("scatter_add", "scatter_mul", "scatter_min", "scatter_max")
 
 _RULES: dict[str, Rule] = {
     **{name: getattr(lax, name) for name in _SAME},
     **{name: _reduction(getattr(lax, name)) for name in (*_REDUCTIONS, "reduce_xor")},
     **{name.replace("_", "-"): _scatter(getattr(lax, name)) for name in _SCATTERS},
     "add_any": lax.add,
+    "approx_top_k": _approx_top_k,
+    "ragged_dot_general": _ragged_product,
     "custom_linear_solve": _linear_solve,
+    "device_put": lambda *xs, **_: xs,
+    "eig": lax.linalg.eig,
     "eigh": _eigh,
+    "empty": lambda *, shape, dtype: fnp.zeros(shape, dtype),
+    "empty2": lambda *, dtype, **_: fnp.zeros((), dtype),
+    "schur": lax.linalg.schur,
+    "householder_product": lax.linalg.householder_product,
+    "scatter": _set_or_apply,
+    "scatter-sub": _scatter(_subtract_at),
+    "select_and_gather_add": lambda tangents, x, *, select_prim, **options: jvp(
+        _pool(select_prim, options), (x,), (tangents,)
+    )[1],
+    "select_and_scatter_add": lambda source, x, *, select_prim, **options: vjp(
+        _pool(select_prim, options), x
+    )[1](source)[0],
+    "pow": lambda x, y: lax.pow(x, fnp.astype(y, x.dtype)),
+    "pmax": _collective(lax.reduce_max, lax.pmax),
+    "pmin": _collective(lax.reduce_min, lax.pmin),
+    "psum": _collective(lax.reduce_sum, lax.psum),
     "fft": lambda x, *, fft_type, fft_lengths: lax.fft(x, lax.FftType(int(fft_type)), fft_lengths),
     "le_to": lambda x, y: ~_before(y, x),
     "lt_to": _before,
@@ -346,13 +512,18 @@ _RULES: dict[str, Rule] = {
     "cholesky": lambda x: lax.linalg.cholesky(x, symmetrize_input=False),
     "platform_index": _platform_index,
     "qr": lambda x, **options: lax.linalg.qr(x, **options),
-    "random_bits": _bits,
-    "random_fold_in": random.fold_in,
-    "random_seed": _key_of(random.key),
-    "random_split": lambda key, *, shape: random.split(key, shape),
+    "random_bits": _of_each_key(
+        lambda key, *, bit_width, shape: random.bits(key, shape, f"uint{bit_width}")
+    ),
+    "random_fold_in": _of_each_key(random.fold_in),
+    "random_seed": _key_of(_of_each_key(random.key)),
+    "random_split": _of_each_key(lambda key, *, shape: random.split(key, shape)),
     "random_unwrap": random.key_data,
     "random_wrap": _key_of(random.wrap_key_data),
-    "reduce_window_max": _window(_least, lax.max),
+    "reduce": _reduce,
+    "reduce_window": _reduce_window,
+    "reduce_window_max": _greatest_in,
+    "reduce_window_min": _least_in,
     "reduce_window_sum": _window(lambda dtype: 0, lax.add),
     "regularized_incomplete_beta": lax.betainc,
     "round": lambda x, *, rounding_method: lax.round(x, int(rounding_method)),
@@ -374,7 +545,8 @@ _RULES: dict[str, Rule] = {
     "convert_element_type": lambda x, *, new_dtype, weak_type: lax.convert_element_type(
         x, new_dtype
     ),
-    "conj": lambda x, *, input_dtype: lax.conj(x),
+    "conj": lambda x, *, input_dtype: lax.conj(fnp.astype(x, np.result_type(x.dtype, "complex64"))),
+    "composite": _call,
     "copy": lambda x: x,
     "copy_p": lambda x: x,
     "custom_jvp_call": _custom_jvp,
@@ -387,11 +559,12 @@ _RULES: dict[str, Rule] = {
     "optimization_barrier": lambda *xs: xs,
     "pjit": _call,
     "remat2": _checkpoint,
-    "reshape": lambda x, *, new_sizes, dimensions: lax.reshape(x, new_sizes),
+    "reshape": lambda x, *, new_sizes, dimensions: lax.reshape(x, new_sizes, dimensions),
     "scan": _scan,
     "sort": lambda *xs, **options: lax.sort(xs, **options),
     "stack": lambda *xs, axis: fnp.stack(xs, axis),
     "stop_gradient": lax.stop_gradient,
+    "unstack": lambda x, *, axis: fnp.unstack(x, axis=axis),
     "tile": lambda x, *, reps: fnp.tile(x, reps),
     "while": _while,
 }

@@ -34,6 +34,21 @@ def rnn(x: Any) -> Any:
     return lax.scan(step, x, jnp.arange(3.0), reverse=True)
 
 
+def pool(computation: Any, init: float, x: Any) -> Any:
+    return lax.reduce_window(x, init, computation, (2, 2), (1, 2), "SAME")
+
+
+def doubled(x: Any, limit: Any) -> Any:
+    """One element of a loop; under vmap, the elements end at different times."""
+    return lax.while_loop(
+        lambda state: state[0].sum() < limit,
+        lambda state: (state[0] * 2, state[1] + 1),
+        (x, 0),
+    )
+
+
+KEY = jax.random.key(5)
+
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "network": (network, ({"w": data(3, 4), "b": data(4)}, data(2, 3))),
     "scan": (rnn, (data(3),)),
@@ -134,6 +149,91 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         ),
         (np.array([1, 2], np.uint32),),
     ),
+    "reshape of reordered dimensions": (lambda x: lax.reshape(x, (12,), (1, 0)), (data(3, 4),)),
+    "vmapped convolution": (
+        jax.vmap(
+            lambda x, k: lax.conv_general_dilated(
+                x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+            )
+        ),
+        (data(3, 2, 4, 4, 2), data(3, 2, 2, 2, 3)),
+    ),
+    "applied functions": (
+        lambda x, i: (
+            x.at[i].apply(lambda v: v * 2 + 1),
+            x.at[1, 2].apply(jnp.exp),
+            x.at[0].apply(lambda v: v),
+        ),
+        (data(4, 3), [0, 2, 0, 9]),
+    ),
+    "subtracted updates": (lambda x, i: x.at[i].subtract(2.0), (data(4), [1, 1])),
+    "pooling": (
+        lambda x: (pool(lax.max, -jnp.inf, x), pool(lax.min, jnp.inf, x), pool(lax.mul, 1.0, x)),
+        (data(4, 5),),
+    ),
+    "derivatives of pooling": (
+        lambda x: (
+            jax.grad(lambda x: (pool(lax.max, -jnp.inf, x) ** 2).sum())(x),
+            jax.grad(lambda x: (pool(lax.min, jnp.inf, x) ** 2).sum())(x),
+            jax.jvp(lambda x: pool(lax.max, -jnp.inf, x), (x,), (x * x,)),
+        ),
+        (data(4, 5),),
+    ),
+    "reductions by functions": (
+        lambda x: (
+            lax.reduce(x, np.float64(0), jnp.hypot, (0,)),
+            lax.reduce_window(
+                (x, x), (0.0, 1.0), lambda a, b: (a[0] + b[0], a[1] * b[1]), (2, 2), (1, 1), "SAME"
+            ),
+        ),
+        (data(4, 5),),
+    ),
+    "collectives of vmap": (
+        jax.vmap(
+            lambda x: (lax.psum(x, "i"), lax.pmax(x, "i"), lax.pmin(x, "i"), lax.pmean(x, "i")),
+            axis_name="i",
+        ),
+        (data(3, 4),),
+    ),
+    "collectives over two axes": (
+        jax.vmap(jax.vmap(lambda x: lax.psum(x, ("i", "j")), axis_name="i"), axis_name="j"),
+        (data(3, 4),),
+    ),
+    "vmapped while": (jax.vmap(doubled), (np.arange(1.0, 7.0).reshape(3, 2), [3.0, 90.0, 1.0])),
+    "twice vmapped while": (
+        jax.vmap(jax.vmap(doubled), in_axes=(0, None)),
+        (np.arange(1.0, 13.0).reshape(2, 3, 2), [3.0, 90.0, 1.0]),
+    ),
+    "a key closed over": (lambda x: x + jax.random.normal(KEY, (3,)), (data(3),)),
+    "arrays of keys": (
+        lambda i: jax.vmap(
+            lambda i: jax.random.uniform(jax.random.split(jax.random.fold_in(KEY, i))[1], (2,))
+        )(i),
+        ([1, 5, 2],),
+    ),
+    "literals of bools": (lambda x: jax.random.poisson(KEY, 2.0, (3,)) + x, ([1, 2, 3],)),
+    "iterative solver": (
+        lambda x: jax.scipy.sparse.linalg.cg(lambda v: x @ (x.T @ v) + 4 * v, x[0])[0],
+        (data(3, 3),),
+    ),
+    "eigenvalues": (
+        lambda x: (jnp.sort(jnp.linalg.eig(x)[0]), jnp.trace(jax.scipy.linalg.schur(x)[0])),
+        (data(4, 4),),
+    ),
+    "less common": (
+        lambda x: (
+            jnp.unstack(x, axis=1),
+            x + 0 * lax.empty((3, 4), np.float64),
+            lax.approx_max_k(x, 2),
+            lax.composite(jnp.sin, "my.sin")(x),
+            lax.conj(x),
+            lax.pow(x, np.full((3, 4), 2)),
+            lax.ragged_dot(x, jnp.ones((2, 4, 2)), jnp.array([1, 2])),
+            lax.rev(x, (1, 0)),
+            lax.bitcast_convert_type(x, "int16"),
+        ),
+        (data(3, 4),),
+    ),
     "rounding": (lambda x: (jnp.round(x * 3), jnp.clip(x, -1, 0.5), jnp.floor(x)), (data(6),)),
     "total order": (
         lambda x: jnp.searchsorted(x, jnp.array([-0.0, 0.0, jnp.nan, 2.0]), side="right"),
@@ -160,7 +260,9 @@ def test_values_are_those_of_jax(name: str, x64: None) -> None:
 DIFFERENTIABLE = [
     *("network", "scan", "fori", "indexing", "updates", "cumulative", "shapes", "products"),
     *("linear algebra", "fourier", "windows", "search"),
-    *("special", "checkpoint", "norm", "convolution", "reductions"),
+    *("special", "checkpoint", "norm", "convolution", "reductions", "subtracted updates"),
+    *("reshape of reordered dimensions", "vmapped convolution"),
+    "collectives over two axes",
 ]
 
 
@@ -187,6 +289,32 @@ def test_vmap_of_it(x64: None) -> None:
     batch = np.stack([x, -x, 2 * x])
     found = fc.vmap(fc.from_jax(network), in_axes=(None, 0))(params, batch)
     np.testing.assert_allclose(found, jax.vmap(network, (None, 0))(params, batch), rtol=1e-12)
+
+
+def test_applied_functions_have_derivatives() -> None:
+    x, index = np.array([0.5, 1.0, 2.0], np.float32), np.array([0, 2, 0])
+    found = fc.grad(fc.from_jax(lambda x: x.at[index].apply(jnp.sin).sum()))(x)
+    expected = jax.grad(lambda x: jnp.sin(jnp.sin(x[0])) + x[1] + jnp.sin(x[2]))(x)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_keys_go_in_and_out() -> None:
+    drawn = fc.from_jax(lambda key: jax.random.normal(key, (2,)))
+    for key in (KEY, fc.random.key(5)):
+        np.testing.assert_allclose(drawn(key), jax.random.normal(KEY, (2,)), rtol=1e-6)
+    parts = fc.from_jax(jax.random.split)(KEY)
+    np.testing.assert_array_equal(
+        fc.random.key_data(parts), jax.random.key_data(jax.random.split(KEY))
+    )
+
+
+def test_pooling_of_narrow_floats_and_bools() -> None:
+    x = np.random.default_rng(0).standard_normal((4, 5)).astype("float32")
+    for f in (
+        lambda x: pool(lax.max, -jnp.inf, x.astype("bfloat16")).astype("float32"),
+        lambda x: pool(lax.max, False, x > 0),
+    ):
+        np.testing.assert_array_equal(fc.from_jax(f)(x), f(x))
 
 
 def test_a_rule_of_custom_jvp_is_kept(x64: None) -> None:
