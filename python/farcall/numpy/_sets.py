@@ -78,6 +78,8 @@ def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = No
     ``size`` is required if an array is traced.
     """
     both = concatenate([_f.ravel(asarray(ar1)), _f.ravel(asarray(ar2))])
+    if size is None:
+        known_values(both, "union1d", "the number of elements", "pass size=")
     return unique(both, size=size, fill_value=fill_value)
 
 
