@@ -11,8 +11,8 @@
 namespace farcall {
 
 // Which intermediate values are kept anyway: results of the operations that the policy selects,
-// also inside nested jitted functions, but not inside loops and branches. Results of operations with
-// effects, loops and branches among them, are always kept, so that no effect happens twice.
+// also inside nested jitted functions, but not inside loops and branches. Results of operations
+// with effects, loops and branches among them, are always kept, so that no effect happens twice.
 //   nothing_saveable                  nothing
 //   everything_saveable               all, as if there were no checkpoint
 //   dots_saveable                     products of matrices, and convolutions
