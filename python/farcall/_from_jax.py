@@ -425,9 +425,10 @@ def _reduce(*inputs: Any, computation: Any, jaxpr: Any, dimensions: Any) -> Sequ
 def _reduce_window(*inputs: Any, jaxpr: Any, consts: Any, **options: Any) -> Sequence[Any]:
     count = len(inputs) // 2
     equation = jaxpr.eqns[0] if len(jaxpr.eqns) == 1 else None
+    name = equation.primitive.name if equation else ""
     is_plain = equation and all(map(operator.is_, equation.invars, jaxpr.invars))
-    if is_plain and equation.primitive.name in ("add", "mul", "max", "min"):
-        function = getattr(lax, equation.primitive.name)
+    if is_plain and name in ("add", "mul", "max", "min"):
+        function = getattr(lax, name)
     else:
         function = _combining(jaxpr, consts)
     return lax.reduce_window(inputs[:count], inputs[count:], function, **options)

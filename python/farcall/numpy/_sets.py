@@ -93,7 +93,7 @@ def setdiff1d(
 ) -> Array:
     """The sorted elements of ``ar1`` that are not in ``ar2``, for known values; see union1d."""
     pair = _Pair(ar1, ar2, "setdiff1d", assume_unique)
-    places = pair.places[0][~np.isin(*pair.values)]
+    places = pair.places[0][~np.isin(pair.values[0], pair.values[1])]
     if size is not None and fill_value is None:
         fill_value = 0
     return chosen_along(asarray(ar1), places, None, size, fill_value)
