@@ -186,9 +186,9 @@ TEST(ExportHandler, ViewsThatCallbacksKeepOutliveTheCall) {
   static std::shared_ptr<const void> kept;
   static const float* seen = nullptr;
   const CallbackPtr callback = make_callback("keep", [](const CallbackCall& call) {
-    kept = call.keeper->keep();
     seen = call.arguments[0].values<float>().data();
     call.results[0].values<float>()[0] = 1;
+    kept = call.keeper->keep();
   });
   FARCALL_FFI_Handler* const handler = export_handler("keeps", [callback](const Array& x) {
     return bind_callback(CallbackKind::kBuffer, callback, std::vector{x}, std::vector{f32({1})},

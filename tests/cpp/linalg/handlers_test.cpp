@@ -40,12 +40,13 @@ TEST(Targets, AreRegisteredWhenTheLibraryIsLoaded) {
 TEST(Targets, RefuseResultsThatDoNotFit) {
   const Array a = Array::of({1.0, 0.0, 0.0, 1.0}, {2, 2});
   EXPECT_THAT(message_of("farcall_cholesky", {{DType::kFloat64, {2}}}, {a}),
-              HasSubstr("result l must be f64[2,2], got f64[2]"));
+              HasSubstr("are (f64[2,2]) by the shape rule of the target's definition; the "
+                        "call asks for (f64[2])"));
   EXPECT_THAT(message_of("farcall_getrf", {kMatrix, {DType::kInt32, {3}}}, {a}),
-              HasSubstr("result pivots must be i32[2], got i32[3]"));
+              HasSubstr("are (f64[2,2], i32[2]) by the shape rule"));
   EXPECT_THAT(message_of("farcall_gesdd", {{DType::kFloat64, {2}}}, {a},
                          {{"full_matrices", true}, {"compute_uv", true}}),
-              HasSubstr("with compute_uv the results s, u and vh"));
+              HasSubstr("are (f64[2], f64[2,2], f64[2,2]) by the shape rule"));
 }
 
 TEST(Targets, RefuseOtherDtypes) {

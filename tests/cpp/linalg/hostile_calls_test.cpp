@@ -211,12 +211,13 @@ std::string refusal(const Call& call) {
 TEST(HostileCalls, TheErrorNamesTheOperandAndWhatCame) {
   const ShapeDtype square = f64({2, 3, 3});
   EXPECT_THAT(refusal({"farcall_cholesky", {square}, {{DType::kFloat32, {2, 3, 3}}}, {}}),
-              HasSubstr("result l must be f64[2,3,3], got f32[2,3,3]"));
+              HasSubstr("are (f64[2,3,3]) by the shape rule of the target's definition; the call "
+                        "asks for (f32[2,3,3])"));
   EXPECT_THAT(
       refusal({"farcall_syevd", {f64({4, 40})}, {f64({4, 40}), f64({4})}, {{"lower", true}}}),
       HasSubstr("operand a must be f64[...,n,n], got f64[4,40]"));
   EXPECT_THAT(refusal({"farcall_geqrf", {square}, {square, f64({3})}, {}}),
-              HasSubstr("result taus must be f64[2,3], got f64[3]"));
+              HasSubstr("are (f64[2,3,3], f64[2,3]) by the shape rule"));
   EXPECT_THAT(refusal({"farcall_orgqr", {f64({3, 2}), f64({3})}, {f64({3, 2})}, {}}),
               HasSubstr("got 3 reflections for 3 rows and 2 columns"));
   EXPECT_THAT(refusal({"farcall_cholesky", {i32({2, 2})}, {i32({2, 2})}, {}}),

@@ -27,6 +27,8 @@ const ExampleEquation kExamples[] = {
     {"a:f32[2,3]", "_:f32[2,3] = rev[dimensions=()] a"},
     {"", "_:bf16[2,0] = iota[dtype=bf16 shape=(2, 0) dimension=1]"},
     {"a:f32[2]", "_:f32[2] = copy a"},
+    {"a:u32[3,2]", "_:key<fry>[3] = random_wrap[impl=fry] a"},
+    {"a:key<fry>[3]", "_:u32[3,2] = random_unwrap a"},
     {"a:f32[2]", "_:f32[2] = stop_gradient a"},
     {"a:f32[2]", "_:f32[2] _:f32[2] = optimization_barrier a a"},
     {"a:f32[2,4]", "_:f32[2,4] = sharding_constraint[mesh=((x, 2),) spec=((), (x,))] a"},
