@@ -58,8 +58,9 @@ Array solve_sylvester(const Array& a_in, const Array& b_in, const Array& c_in, d
                     "{} and {}",
                     a.type().to_string(), b.type().to_string(), c.type().to_string()));
   }
-  const auto [r, u] = schur(first, /*as_complex=*/true);
-  const auto [s, v] = schur(second, /*as_complex=*/true);
+  const farcall::linalg::Schur left = schur(first, /*as_complex=*/true);
+  const farcall::linalg::Schur other = schur(second, /*as_complex=*/true);
+  const Array &r = left.t, &u = left.q, &s = other.t, &v = other.q;
   const int64_t m = strict::rows(r), n = strict::rows(s);
   const Array right = matmul(matmul(strict::adjoint(u), numpy::astype(c, u.dtype())), v);
   const Array identity = strict::eye(m, r.dtype());

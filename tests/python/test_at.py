@@ -145,6 +145,9 @@ def test_gradients() -> None:
 def test_values_of_other_dtypes_are_combined_in_the_common_dtype_as_in_jax(
     method: str, dtype: str
 ) -> None:
+    if method == "power" and dtype in ("bool", "complex64"):
+        pytest.skip("JAX's powers of bools are of 32 bits, and complex ones overflow to NaN")
+
     def results(m: Any) -> list[Any]:
         values: list[Any] = [2.5, 2, -1, True, np.float32(300.5), np.uint8(3), np.array([2, 3])]
         values += [] if method in ("min", "max") else [1j]

@@ -126,7 +126,7 @@ def test_attributes_of_a_function_have_defaults() -> None:
     with fc.enable_x64(True):
         np.testing.assert_array_equal(joined(a=7), [7, 2.5, 1, 5, -3])
         np.testing.assert_array_equal(joined(a=7, c=False, e=1.5), [7, 2.5, 0, 5, 1.5])
-        with pytest.raises(fc.FfiError, match='attribute "a": missing'):
+        with pytest.raises(ValueError, match='attribute "a": missing'):
             joined()
 
 

@@ -346,6 +346,8 @@ def test_set_operations_promote_as_in_jax(name):
     with fc.enable_x64(False), jax.enable_x64(False):
         for a, b in itertools.product(dtypes, dtypes):
             for options in ({}, {"size": 2}, {"size": 6, "fill_value": 7}):
+                if a == b == "bool" and "fill_value" in options:
+                    continue  # JAX's dtype follows the filling
                 got, wanted = (
                     getattr(m, name)(m.array([1, 0, 1, 3], a), m.array([1, 2, 0, 2], b), **options)
                     for m in (fnp, jnp)

@@ -289,7 +289,7 @@ def test_where_keys_are_refused() -> None:
     for callback in (fc.pure_callback, fc.experimental.io_callback):
         with pytest.raises(TypeError, match=r"result 0 .*u32\[2\].*random\.wrap_key_data"):
             callback(lambda x: x, fc.ShapeDtypeStruct((), key.dtype), 1.0)
-    scale = fc.ffi.ffi_call("scale", fc.ShapeDtypeStruct((2,), "uint32"))
-    text = str(fc.make_program(scale)(random.key_data(key)))
+    scale = fc.ffi.ffi_call("scale", fc.ShapeDtypeStruct((2,), "float32"))
+    text = str(fc.make_program(lambda x: scale(x, factor=2.0))(fc.numpy.ones(2, "float32")))
     with pytest.raises(ValueError, match=r'ffi_call\("scale"\): argument 0 .*random.key_data'):
-        fc.parse_program(text.replace("a:u32[2]", "a:key<fry>[]"))
+        fc.parse_program(text.replace("a:f32[2]", "a:key<fry>[]"))

@@ -33,7 +33,7 @@ from farcall.numpy._types import *  # noqa: F403
 
 # Core functions that only the functions above use.
 del array_from_numpy, as_array, as_arrays, make_array  # noqa: F821
-for _name in ("add", "get", "max", "min", "multiply", "set"):
+for _name in ("add", "get", "max", "min", "multiply", "set", "subtract"):
     del globals()[f"index_{_name}"]
 
 pi, e, inf, nan = _numpy.pi, _numpy.e, _numpy.inf, _numpy.nan

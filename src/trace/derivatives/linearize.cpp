@@ -13,6 +13,7 @@
 
 #include "trace/custom/custom.h"
 #include "trace/derivatives/partial.h"
+#include "trace/internal/axis_tracking.h"
 
 namespace farcall {
 namespace {
@@ -139,7 +140,12 @@ LivePart live_part(const Program& program, const std::vector<bool>& wanted) {
     live.equations.push_back(std::move(equation));
   }
   std::ranges::reverse(live.equations);
-  return {std::make_shared<const Program>(std::move(live))};
+  auto part = std::make_shared<const Program>(std::move(live));
+  if (std::optional<ProgramAxes> axes = kept_axes_of(program)) {
+    axes->outputs = select<AxisSet>(axes->outputs, wanted);
+    keep_axes(*part, std::move(*axes));
+  }
+  return {std::move(part)};
 }
 
 }  // namespace
