@@ -63,7 +63,7 @@ JvpResults jvp(const TargetCall&, std::span<const Array> primals, std::span<cons
   return {{l}, {matmul(l, phi)}};
 }
 
-const RegisterTarget kRegister("farcall_cholesky", farcall_cholesky,
+const RegisterTarget kRegister("farcall_cholesky", farcall_cholesky, 1,
                                {.shape = shape, .jvp = jvp, .vmap_method = "broadcast_all"});
 
 }  // namespace

@@ -193,7 +193,7 @@ JvpResults jvp(const TargetCall& target, std::span<const Array> primals,
                        flag(target.attributes(), "right"), /*enable_eigvec_derivs=*/true);
 }
 
-const RegisterTarget kRegister("farcall_geev", farcall_geev,
+const RegisterTarget kRegister("farcall_geev", farcall_geev, 1,
                                {.shape = shape, .jvp = jvp, .vmap_method = "broadcast_all"});
 
 }  // namespace

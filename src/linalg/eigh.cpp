@@ -95,7 +95,7 @@ JvpResults jvp(const TargetCall& target, std::span<const Array> primals,
   return {{v, w}, {dv, dw}};
 }
 
-const RegisterTarget kRegister("farcall_syevd", farcall_syevd,
+const RegisterTarget kRegister("farcall_syevd", farcall_syevd, 1,
                                {.shape = shape, .jvp = jvp, .vmap_method = "broadcast_all"});
 
 }  // namespace

@@ -81,7 +81,7 @@ JvpResults jvp(const TargetCall&, std::span<const Array> primals, std::span<cons
   return {{factors, pivots}, {d, Array()}};
 }
 
-const RegisterTarget kRegister("farcall_getrf", farcall_getrf,
+const RegisterTarget kRegister("farcall_getrf", farcall_getrf, 1,
                                {.shape = shape, .jvp = jvp, .vmap_method = "broadcast_all"});
 
 }  // namespace

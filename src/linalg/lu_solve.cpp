@@ -99,7 +99,7 @@ BatchResults batch(const TargetCall& call, std::span<const Array> operands,
 }
 
 const RegisterTarget kRegister(
-    "farcall_lu_solve", farcall_lu_solve,
+    "farcall_lu_solve", farcall_lu_solve, 4,
     {.shape = shape, .jvp = jvp, .linear_in = {{3}}, .transpose = transpose, .batch = batch});
 
 // Broadcasts x to the leading dimensions `batch`; its last `kept` dimensions stay.

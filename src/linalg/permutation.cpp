@@ -92,10 +92,10 @@ std::vector<Array> exchange_back(const TargetCall& call, std::span<const Array> 
 }
 
 const RegisterTarget kPermutation("farcall_lu_pivots_to_permutation",
-                                  farcall_lu_pivots_to_permutation,
+                                  farcall_lu_pivots_to_permutation, 1,
                                   {.shape = permutation_shape, .vmap_method = "broadcast_all"},
                                   /*element_rank=*/1);
-const RegisterTarget kExchange("farcall_laswp", farcall_laswp,
+const RegisterTarget kExchange("farcall_laswp", farcall_laswp, 2,
                                {.shape = exchange_shape,
                                 .linear_in = {{0}},
                                 .transpose = exchange_back,

@@ -105,9 +105,9 @@ std::vector<ShapeDtype> product_shape(std::span<const ShapeDtype> operands, cons
   return {operands[0]};
 }
 
-const RegisterTarget kFactor("farcall_geqrf", farcall_geqrf,
+const RegisterTarget kFactor("farcall_geqrf", farcall_geqrf, 1,
                              {.shape = factor_shape, .vmap_method = "broadcast_all"});
-const RegisterTarget kProduct("farcall_orgqr", farcall_orgqr,
+const RegisterTarget kProduct("farcall_orgqr", farcall_orgqr, 2,
                               {.shape = product_shape, .vmap_method = "broadcast_all"});
 
 Qr factors_of(const Array& x, bool full_matrices) {

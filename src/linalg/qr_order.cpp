@@ -67,7 +67,7 @@ JvpResults jvp(const TargetCall&, std::span<const Array> primals, std::span<cons
   return {{qr_order(primals[0])}, {Array()}};
 }
 
-const RegisterTarget kRegister("farcall_geqp3", farcall_geqp3,
+const RegisterTarget kRegister("farcall_geqp3", farcall_geqp3, 1,
                                {.shape = shape, .jvp = jvp, .vmap_method = "broadcast_all"});
 
 }  // namespace

@@ -58,7 +58,7 @@ FARCALL_DEFINE_HANDLER(farcall_gees, farcall::linalg::decompose);
 namespace farcall::linalg {
 namespace {
 
-const RegisterTarget kRegister("farcall_gees", farcall_gees, {.vmap_method = "broadcast_all"});
+const RegisterTarget kRegister("farcall_gees", farcall_gees, 1, {.vmap_method = "broadcast_all"});
 
 }  // namespace
 

@@ -166,7 +166,7 @@ JvpResults jvp(const TargetCall& target, std::span<const Array> primals,
   return {{s, u, vh}, {ds, du, adjoint(dv)}};
 }
 
-const RegisterTarget kRegister("farcall_gesdd", farcall_gesdd,
+const RegisterTarget kRegister("farcall_gesdd", farcall_gesdd, 1,
                                {.shape = shape, .jvp = jvp, .vmap_method = "broadcast_all"});
 
 }  // namespace

@@ -14,8 +14,8 @@ namespace farcall::linalg {
 // Registers at load time for platform "cpu", as a host function for others. The batch dimensions of
 // calls may be sharded; the last `element_rank` dimensions of the first operand are not among them.
 struct RegisterTarget {
-  RegisterTarget(const char* name, FARCALL_FFI_Handler* handler, TargetDefinition definition,
-                 size_t element_rank = 2);
+  RegisterTarget(const char* name, FARCALL_FFI_Handler* handler, size_t num_operands,
+                 TargetDefinition definition, size_t element_rank = 2);
 };
 
 using ShapeFunction = std::vector<ShapeDtype> (*)(std::span<const ShapeDtype> operands,

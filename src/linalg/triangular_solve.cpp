@@ -110,7 +110,7 @@ BatchResults batch(const TargetCall& target, std::span<const Array> operands,
 }
 
 const RegisterTarget kRegister(
-    "farcall_trsm", farcall_trsm,
+    "farcall_trsm", farcall_trsm, 2,
     {.shape = shape, .jvp = jvp, .linear_in = {{1}}, .transpose = transpose, .batch = batch});
 
 }  // namespace

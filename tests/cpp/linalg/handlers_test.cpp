@@ -58,7 +58,7 @@ TEST(Targets, RefuseOtherDtypes) {
 TEST(Targets, RefuseVectors) {
   const Array a = Array::of({1.0, 2.0});
   EXPECT_THAT(message_of("farcall_cholesky", {{DType::kFloat64, {2}}}, {a}),
-              HasSubstr("operand a must be f64[...,n,n], got f64[2]"));
+              HasSubstr("operand 0 must have at least 2 dimensions, got f64[2]"));
 }
 
 TEST(Targets, RefuseMatricesThatDoNotFitTheirRightHandSides) {
