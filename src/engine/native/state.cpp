@@ -261,9 +261,10 @@ void State::move_arenas(State& root) {
 // Outputs may share memory with each other and with inputs.
 void State::move_arrays() {
   const auto replace = [&](const Storage& from) {
-    const Storage old = from, fresh = move(old);
+    Storage fresh = move(from);
+    const void* const old = from.data();
     for (Storage& output : outputs_of_run_) {
-      if (output.is_same_memory(old)) output = fresh;
+      if (output.data() == old) output = fresh;
     }
     return fresh;
   };

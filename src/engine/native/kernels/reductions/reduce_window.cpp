@@ -214,7 +214,7 @@ Kernel make_reduce_window(Types inputs, Types outputs, const Params* params) {
                              p.padding[i] == std::pair<int64_t, int64_t>();
     if (is_identity) continue;
     largest = std::max(largest, pass.result_size());
-    plan->passes.push_back(std::move(pass));
+    plan->passes.push_back(pass);
   }
   ScratchParts scratch;
   for (size_t& offset : plan->buffers) offset = scratch.take(largest, byte_width(compute));
