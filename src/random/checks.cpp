@@ -11,6 +11,7 @@
 #include <farcall/ops/promotion.h>
 
 #include "ops/internal/key_words.h"
+#include "random/primitives.h"
 
 namespace farcall::random {
 namespace {
