@@ -1,5 +1,4 @@
 // Calls whose result types are given by the shape rules of their targets.
-#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -29,8 +28,7 @@ std::vector<ShapeDtype> types_by_rule(const std::string& target, const TargetDef
 std::vector<Array> TargetCall::operator()(ListOf<Array> operands) const {
   const std::vector<ShapeDtype> types = types_of(operands);
   FfiCallParams other = params;
-  const auto same = [](ShapeDtype a, ShapeDtype b) { return a.strengthened() == b.strengthened(); };
-  if (!std::ranges::equal(types, operand_types, same)) {
+  if (!same_strong_types(types, operand_types)) {
     const TargetDefinitionPtr definition = find_definition(params.target_name);
     if (!definition || !definition->shape) {
       invalid_argument(

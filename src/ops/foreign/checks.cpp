@@ -20,6 +20,10 @@ constexpr std::array<std::string_view, 5> kVmapMethods = {
 
 }  // namespace
 
+bool same_strong_types(std::span<const ShapeDtype> a, std::span<const ShapeDtype> b) {
+  return std::ranges::equal(a, b, {}, &ShapeDtype::strengthened, &ShapeDtype::strengthened);
+}
+
 void check_vmap_method(std::string_view what, std::string_view method) {
   if (std::ranges::find(kVmapMethods, method) != kVmapMethods.end()) return;
   invalid_argument(fmt::format("{}: vmap_method must be one of {} or None, got \"{}\"", what,

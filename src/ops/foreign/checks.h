@@ -16,6 +16,9 @@ inline std::string call_text(std::string_view target) {
   return std::string("ffi_call(\"").append(target).append("\")");
 }
 
+// Whether the types are the same, apart from weak types.
+bool same_strong_types(std::span<const ShapeDtype> a, std::span<const ShapeDtype> b);
+
 // Raises INVALID_ARGUMENT for an unknown method, listing the valid ones. `what` begins the message:
 // "ffi_call("f")".
 void check_vmap_method(std::string_view what, std::string_view method);

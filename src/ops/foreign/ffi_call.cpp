@@ -259,10 +259,7 @@ struct FfiCall::Shared {
 
   void check_results(std::span<const ShapeDtype> operands,
                      std::span<const ShapeDtype> by_rule) const {
-    const auto same = [](ShapeDtype a, ShapeDtype b) {
-      return a.strengthened() == b.strengthened();
-    };
-    if (std::ranges::equal(result_types, by_rule, same)) return;
+    if (same_strong_types(result_types, by_rule)) return;
     invalid_argument(fmt::format(
         "the results for operands ({}) are ({}) by the shape rule of the "
         "target's definition; the call asks for ({})",
