@@ -130,8 +130,8 @@ std::string not_found_message(const Registry& all, std::string_view name,
     text += fmt::format(" It is registered for {}.", fmt::join(platforms, ", "));
   const auto near = near_names(all, name);
   if (!near.empty()) text += fmt::format(" Near names: {}.", fmt::join(near, ", "));
-  return text + fmt::format(" {} such target(s) on this platform; register_ffi_target adds one.",
-                            on_platform);
+  return text + fmt::format(" The platform has {} {}target{}; register_ffi_target adds one.",
+                            on_platform, untyped ? "untyped " : "", on_platform == 1 ? "" : "s");
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ TEST(Registry, NotFoundHelps) {
   EXPECT_EQ(
       text,
       "registry: no target \"registry.normalise\" on platform \"metal\". It is registered for "
-      "cuda. Near names: \"registry.normalize\". 1 such target(s) on this platform; "
+      "cuda. Near names: \"registry.normalize\". The platform has 1 target; "
       "register_ffi_target adds one.");
   register_legacy_target("registry.old", reinterpret_cast<void*>(untyped), "metal");
   EXPECT_NE(error_of(ErrorCode::kNotFound, [] { find_target("registry.old", "metal"); })
