@@ -68,8 +68,7 @@ EXPORT void* malloc(size_t nbytes) {
 EXPORT void free(void* block) {
   const size_t nbytes = usable(block);
   heap::freed(block, nbytes);
-  heap::overwrite(block, nbytes);
-  FARCALL_ORIGINAL(free)(block);
+  FARCALL_ORIGINAL(free)(heap::keep_freed(block, nbytes));
 }
 
 EXPORT void* calloc(size_t count, size_t nbytes) {

@@ -1,8 +1,12 @@
 #include "tools/check/heap.h"
 
+#include <unistd.h>
+
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <string_view>
 
 #include "tools/check/heap_zones.h"
 
@@ -20,6 +24,10 @@ Block g_blocks[kMostBlocks];      // by hash of the address; address 0: free, 1:
 runtime::StackFrame g_stack[16];  // where one block of the latest cycle was allocated
 int g_stack_frames = 0;
 void* g_stack_block = nullptr;
+// Blocks that were freed lately.
+constexpr size_t kMostKept = 64, kMostKeptBytes = 1 << 16;
+std::atomic<void*> g_kept[kMostKept];
+std::atomic<size_t> g_num_kept{0};
 std::atomic<int> g_running{0};
 std::atomic<int> g_fill{-1};
 std::atomic<int> g_cycle{0};
@@ -105,12 +113,18 @@ void freed(void* block, size_t usable) {
   if (g_stack_block == block) g_stack_block = nullptr;
 }
 
-void overwrite(void* block, size_t usable) {
-  if (g_running.load(std::memory_order_relaxed) == 0 || !block || t_is_inside) return;
+void* keep_freed(void* block, size_t usable) {
+  if (g_running.load(std::memory_order_relaxed) == 0 || !block || t_is_inside) return block;
+  for (const std::atomic<void*>& kept : g_kept) {
+    if (kept.load(std::memory_order_relaxed) != block) continue;
+    constexpr std::string_view kText = "the handler frees a block of the heap twice\n";
+    static_cast<void>(!write(STDERR_FILENO, kText.data(), kText.size()));
+    std::abort();
+  }
   const int byte = g_fill.load(std::memory_order_relaxed);
-  constexpr size_t kKept = 16;
-  if (byte >= 0 && usable > kKept)
-    std::memset(static_cast<char*>(block) + kKept, byte, usable - kKept);
+  if (byte < 0 || usable == 0 || usable > kMostKeptBytes) return block;
+  std::memset(block, byte, usable);
+  return g_kept[g_num_kept++ % kMostKept].exchange(block);
 }
 
 int64_t clock_shift() {

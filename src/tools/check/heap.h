@@ -21,8 +21,9 @@ void allocated(void* block, size_t nbytes, size_t usable);
 void allocated_zeros(void* block, size_t nbytes);  // keeps the zeros
 // The block is about to be freed or resized.
 void freed(void* block, size_t usable);
-// Fills a block that is about to be freed, except for what the allocator keeps there.
-void overwrite(void* block, size_t usable);
+// Fills a block that a handler frees, and keeps it for some time, so that what reads it sees the
+// filling. Returns the block to free now; null: none. Aborts if the block is kept already.
+void* keep_freed(void* block, size_t usable);
 // What clocks that tell the date have to add, in seconds.
 int64_t clock_shift();
 void thrown(void* object, const std::type_info* type);

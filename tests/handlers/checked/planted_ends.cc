@@ -62,6 +62,16 @@ static void aborts(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(aborts, aborts);
 
+static void frees_twice(F32 x, Out y) {
+  auto* block = new float[x.element_count() + 1];
+  copy(x, y);
+  for (int i = 0; i < (x.element_count() == 4 ? 2 : 1); ++i) {
+    OPAQUE(block);
+    delete[] block;
+  }
+}
+FARCALL_DEFINE_HANDLER(frees_twice, frees_twice);
+
 static void asserts(F32 x, Out y) {
   copy(x, y);
   assert(x.element_count() % 2 == 0 && "rows come in pairs");

@@ -300,6 +300,16 @@ static void heap_unwritten(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(heap_unwritten, heap_unwritten);
 
+// The vector has grown, so that its first element lies elsewhere.
+static void heap_freed(F32 x, Out y) {
+  std::vector<float> sums = {0.5f};
+  const float* first = sums.data();
+  OPAQUE(first);
+  for (size_t i = 0; i < x.element_count(); ++i) sums.push_back(x.typed_data()[i]);
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = *first + sums[i + 1];
+}
+FARCALL_DEFINE_HANDLER(heap_freed, heap_freed);
+
 static void stack_unwritten(F32 x, Out y) {
   float table[64];
   float* data = table;
