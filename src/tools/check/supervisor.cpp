@@ -279,8 +279,10 @@ class Supervisor {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setpgid(0, 0);                     // for processes that the handler starts
     prctl(PR_SET_CHILD_SUBREAPER, 1);  // so that processes which its children leave are seen
-    be_silent();                       // the output of handlers is not the command's output
-    set_input();
+    // Whoever started the command may ignore them, so that the handler's doing so would not show.
+    for (const int number : {SIGHUP, SIGINT, SIGQUIT}) signal(number, SIG_DFL);
+    be_silent();  // the output of handlers is not the command's output
+    set_readable_input();
     dup2(errors_fd_, STDERR_FILENO);
     Session session(spec_, options_, cases_, *shared_, fd);
     try {

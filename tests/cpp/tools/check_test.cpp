@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -270,6 +271,16 @@ TEST_P(Finds, TheDefectAndNoOther) {
   }
   // Counts processor time, not time spent waiting for a processor.
   EXPECT_LT(seconds_of_children() - begin, 10);
+}
+
+TEST(Planted, ThatIgnoresInterruptsShowsWhereTheyAreIgnoredAlready) {
+  SKIP_WITH_A_SANITIZER();
+  const auto before = std::signal(SIGINT, SIG_IGN);
+  const ChildResult result =
+      run_farcall({"check", checked_library("planted_process") + ":ignores_interrupts"});
+  std::signal(SIGINT, before);
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output, testing::HasSubstr("signal 2 changed"));
 }
 
 TEST(Planted, AreOfEveryKindInBothHeaders) {
