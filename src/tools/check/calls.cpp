@@ -26,6 +26,8 @@ using Bytes = std::vector<std::vector<std::byte>>;
 
 // For how long a call is repeated to let the handler's threads race, in seconds.
 constexpr double kMeetingSeconds = 0.1;
+// After so many seconds, calls are repeated less often.
+constexpr double kSecondsOfThoroughCalls = 2.5;
 // Cases of which more is looked at: the first ones, with small operands.
 constexpr size_t kMostShort = 8;
 
@@ -108,8 +110,9 @@ class Calls {
     Outcome outcome = run(call, {});
     report_change(state.restore());
     report_change(session_.files.restore());
-    uses_threads_ = num_tasks_scheduled() + heap::num_threads_started() != tasks;
-    is_slow_ = outcome.seconds > 0.1;
+    uses_threads_ =
+        num_tasks_scheduled() + heap::num_threads_started() != tasks || !other_threads().empty();
+    is_slow_ = outcome.seconds > 0.1 || session_.seconds() > kSecondsOfThoroughCalls;
     first_ = call.results();
     return outcome;
   }
@@ -197,7 +200,9 @@ class Calls {
 
   // Whether the same call gives the same bits again. Gives the handler's threads time to race.
   bool is_repeatable(Call& call) {
-    const bool is_long = uses_threads_ && !is_slow_ && index_ < 3;
+    // Threads that the handler keeps meet in long calls only.
+    const bool is_meeting = index_ < 3 || index_ + 1 == session_.cases.size();
+    const bool is_long = uses_threads_ && !is_slow_ && is_meeting;
     std::optional<Disturbance> disturbance;
     if (is_long) disturbance.emplace(session_.options.seed);
     const int times = is_slow_ ? 1 : is_long ? 40 : 4;
@@ -237,14 +242,21 @@ class Calls {
   }
 
   bool is_repeatable_on_one_thread(Call& call) {
+    std::vector<pid_t> threads = other_threads();
+    threads.push_back(0);  // this one
     cpu_set_t all, one;
     sched_getaffinity(0, sizeof(all), &all);
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
-    sched_setaffinity(0, sizeof(one), &one);
+    const auto run_on = [&](const cpu_set_t& processors, int policy) {
+      const sched_param no_priority = {};
+      for (const pid_t thread : threads) {
+        sched_setaffinity(thread, sizeof(processors), &processors);
+        sched_setscheduler(thread, policy, &no_priority);
+      }
+    };
     // With this policy, a new thread does not preempt the thread that started it.
-    const sched_param no_priority = {};
-    sched_setscheduler(0, SCHED_BATCH, &no_priority);
+    run_on(one, SCHED_BATCH);
     ThreadPool pool(1);
     // On a busy machine some calls may be preempted: a majority of equal results is enough.
     std::map<uint64_t, int> counts;
@@ -253,8 +265,7 @@ class Calls {
       run(call, {}, &pool);
       most = std::max(most, ++counts[hash_of(call.results())]);
     }
-    sched_setscheduler(0, SCHED_OTHER, &no_priority);
-    sched_setaffinity(0, sizeof(all), &all);
+    run_on(all, SCHED_OTHER);
     return most * 3 >= num_calls * 2;
   }
 

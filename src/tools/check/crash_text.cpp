@@ -48,6 +48,12 @@ void describe_access(const signals::Crash& crash, CheckFinding& finding) {
 
 }  // namespace
 
+bool is_wrong_access(const signals::Crash& crash, bool far) {
+  if (!crash.is_set || crash.has_region) return crash.is_set;
+  const bool is_fault = crash.signal == SIGSEGV || crash.signal == SIGBUS;
+  return far && is_fault && !crash.is_stack_overflow;
+}
+
 std::string without_template_arguments(const std::string& name) {
   std::string text;
   int depth = 0;

@@ -13,6 +13,10 @@ namespace farcall::tools {
 void describe_crash(const signals::Crash& crash, int status, const std::string& last_words,
                     CheckFinding& finding);
 
+// Whether the process accessed wrong memory in a call with unusual values. An index that is made of
+// nan may lie `far` from every operand; otherwise only an access near an operand counts.
+bool is_wrong_access(const signals::Crash& crash, bool far);
+
 // Removes template arguments, which may be very long, from the name of a function.
 std::string without_template_arguments(const std::string& name);
 

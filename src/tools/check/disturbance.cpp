@@ -1,10 +1,14 @@
 #include "tools/check/disturbance.h"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <mutex>
@@ -13,8 +17,6 @@
 #include "tools/child.h"
 
 namespace farcall::tools {
-void wait_in(Pause& pause);
-
 namespace {
 
 constexpr long kMomentNanoseconds = 20000;
@@ -24,7 +26,9 @@ constexpr useconds_t kPauseMicroseconds = 30;
 constexpr int kMostInterruptions = 30;
 constexpr long kLeastInterval = 5000, kMostInterval = 50000;
 
-constexpr double kMostSecondsOfPause = 0.01;
+// Of a stop: of all of it; of the other thread's sleep, after which it is taken to wait for a lock;
+// and of its work, after which it is taken to spin.
+constexpr double kMostSecondsOfStop = 1, kMostSecondsOfSleep = 0.003, kMostSecondsOfWork = 0.04;
 // A timer's signal arrives later than it is due, by some 15 µs, in virtual machines by more.
 constexpr double kDelayOfSignal = 2e-5, kRunUp = 5e-5;
 
@@ -40,14 +44,35 @@ void start_timer(long nanoseconds) {
   timer_settime(t_timer, 0, &times, nullptr);
 }
 
-void sleep_a_moment() {
-  const timespec moment = {0, kMomentNanoseconds};
-  nanosleep(&moment, nullptr);
+// What the system says about a thread: whether it can run or is running, and for how long it ran.
+struct Progress {
+  bool is_running = true;
+  long long nanoseconds = 0;
+};
+
+// Without the heap, whose locks a stopped thread may hold.
+Progress progress_of(pid_t thread) {
+  const auto read_file = [&](const char* name, char(&text)[512]) {
+    char path[64];
+    std::snprintf(path, sizeof(path), "/proc/self/task/%d/%s", thread, name);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t count = file < 0 ? 0 : read(file, text, sizeof(text) - 1);
+    if (file >= 0) close(file);
+    text[std::max<ssize_t>(count, 0)] = '\0';
+    return count > 0;
+  };
+  Progress progress;
+  char text[512];
+  if (!read_file("stat", text)) return progress;
+  const char* name_end = std::strrchr(text, ')');
+  progress.is_running = !name_end || name_end[1] == '\0' || name_end[2] == 'R';
+  if (read_file("schedstat", text)) std::from_chars(text, text + 20, progress.nanoseconds);
+  return progress;
 }
 
 void wait_a_moment(int, siginfo_t* info, void*) {
   const bool is_timer = info->si_code == SI_TIMER;
-  if (Pause* pause = t_pause; is_timer && pause) return wait_in(*pause);
+  if (Pause* pause = t_pause; is_timer && pause) return pause->meeting().wait();
   if (is_timer && t_interruptions_left == 0) return;
   sleep_a_moment();
   if (!is_timer) return;
@@ -75,7 +100,7 @@ bool make_timer() {
   struct sigevent event = {};
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = SIGUSR2;
-  event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
+  event._sigev_un._tid = thread_id();
   return timer_create(CLOCK_MONOTONIC, &event, &t_timer) == 0;
 }
 
@@ -83,7 +108,7 @@ bool make_timer() {
 
 std::vector<pid_t> other_threads() {
   std::vector<pid_t> threads;
-  const auto own = static_cast<pid_t>(syscall(SYS_gettid));
+  const pid_t own = thread_id();
   std::error_code error;
   for (std::filesystem::directory_iterator task("/proc/self/task", error), end;
        !error && task != end; task.increment(error)) {
@@ -128,8 +153,8 @@ Interruptions::~Interruptions() {
   timer_delete(t_timer);
 }
 
-Pause::Pause(double seconds, std::atomic<bool>& has_begun, const std::atomic<bool>& is_over)
-    : seconds_(seconds), has_begun_(has_begun), is_over_(is_over), has_timer_(make_timer()) {
+Pause::Pause(double seconds, Meeting& meeting)
+    : seconds_(seconds), meeting_(meeting), has_timer_(make_timer()) {
   t_pause = this;
 }
 
@@ -152,15 +177,34 @@ void start_pause() {
   if (Pause* pause = t_pause) pause->start();
 }
 
-// In a signal handler.
-void wait_in(Pause& pause) {
-  const double end = now_seconds() + kMostSecondsOfPause;
-  pause.has_begun_ = true;
-  while (!pause.is_over_ && now_seconds() < end) sleep_a_moment();
+void Meeting::wait() {
+  has_begun = true;
+  const double begin = now_seconds();
+  pid_t seen = 0;
+  Progress first, last;  // of the thread that was seen
+  double asleep_since = 0;
+  while (!is_over) {
+    sleep_a_moment();
+    const double now = now_seconds();
+    const pid_t thread = caller;
+    const Progress progress = thread == 0 ? Progress() : progress_of(thread);
+    if (thread != seen) first = progress;
+    if (thread != seen || progress.is_running || progress.nanoseconds != last.nanoseconds)
+      asleep_since = now;
+    seen = thread;
+    last = progress;
+    const double work = 1e-9 * static_cast<double>(progress.nanoseconds - first.nanoseconds);
+    if (now - asleep_since > kMostSecondsOfSleep || work > kMostSecondsOfWork ||
+        now - begin > kMostSecondsOfStop)
+      is_over = true;
+  }
 }
 
-void wait_for(const std::atomic<bool>& flag) {
-  while (!flag) sleep_a_moment();
+pid_t thread_id() { return static_cast<pid_t>(syscall(SYS_gettid)); }
+
+void sleep_a_moment() {
+  const timespec moment = {0, kMomentNanoseconds};
+  nanosleep(&moment, nullptr);
 }
 
 }  // namespace farcall::tools

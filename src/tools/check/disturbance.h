@@ -39,33 +39,40 @@ class Interruptions {
   bool has_timer_;
 };
 
-// Stops the calling thread once while this lives: some seconds after start_pause(), until `is_over`
-// is set, but not long, as the thread may hold a lock that the others need. Sets `has_begun` when
-// it stops.
+// Where a stopped thread meets others. It sets `has_begun`, then waits until `is_over`: until they
+// have made their calls, or until the one that is making its call, `caller`, waits for the stopped
+// thread. Waiting on a lock is right, so this ends the stop.
+struct Meeting {
+  std::atomic<bool> has_begun{false}, is_over{false};
+  std::atomic<pid_t> caller{0};  // 0: none
+
+  void wait();  // also in a signal handler
+};
+
+// Stops the calling thread once while this lives, so many seconds after start_pause().
 class Pause {
  public:
-  Pause(double seconds, std::atomic<bool>& has_begun, const std::atomic<bool>& is_over);
+  Pause(double seconds, Meeting& meeting);
   ~Pause();
   Pause(const Pause&) = delete;
   Pause& operator=(const Pause&) = delete;
 
   double seconds_since_start() const;
+  Meeting& meeting() const { return meeting_; }
 
  private:
   friend void start_pause();
-  friend void wait_in(Pause& pause);
   void start();
 
   double seconds_, start_ = 0;
-  std::atomic<bool>& has_begun_;
-  const std::atomic<bool>& is_over_;
+  Meeting& meeting_;
   bool has_timer_;
 };
 
 // Lets the time of the calling thread's Pause, if it has one, begin, unless it has begun already.
 void start_pause();
 
-// Sleeps until the flag is set.
-void wait_for(const std::atomic<bool>& flag);
+pid_t thread_id();
+void sleep_a_moment();
 
 }  // namespace farcall::tools

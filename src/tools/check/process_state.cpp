@@ -1,6 +1,7 @@
 #include "tools/check/process_state.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "tools/check/signals.h"
+#include "tools/child.h"
 
 extern char** environ;
 
@@ -233,6 +235,14 @@ std::string ProcessState::restore_thread() const {
     setpriority(PRIO_PROCESS, 0, priority_);
   }
   return changed;
+}
+
+void set_readable_input() {
+  const int input = memfd_create("input", MFD_CLOEXEC);
+  write_all(input, "1 2 3 4 5 6 7 8\n");
+  lseek(input, 0, SEEK_SET);
+  dup2(input, STDIN_FILENO);
+  close(input);
 }
 
 }  // namespace farcall::tools

@@ -15,6 +15,9 @@
 
 namespace farcall::tools {
 
+// Makes the standard input one that the handler can read, so that it shows whether it does.
+void set_readable_input();
+
 // The open files of the process before it loads the handler. The handler must neither close nor
 // replace them, and must not read from the standard input.
 class OpenFiles {

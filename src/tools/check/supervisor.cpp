@@ -39,30 +39,17 @@ constexpr double kLoadSeconds = 60;
 constexpr int kMostCrashes = 8;
 // Of one list of steps, and of all.
 constexpr int kMostTimeouts = 2, kMostTimeoutsOfAll = 3;
-// Processes whose first calls are concurrent: with all threads at once, and with a pause of one.
-// The limits are for slow libraries and handlers; processor time does not depend on the load.
-constexpr unsigned kStartsAtOnce = 4, kMostStarts = 44;
-constexpr double kProcessorSecondsOfStarts = 0.8, kMostSecondsOfStarts = 1.9;
+// Processes whose first calls are concurrent: with all threads at once; with a stop of one thread
+// at a place in its code; without such places, with a pause of one thread. The limits are for slow
+// libraries and handlers; processor time does not depend on the load.
+constexpr unsigned kStartsAtOnce = 4, kMostStops = 200, kMostPauses = 40;
+constexpr size_t kPrime = 7919;
+constexpr double kProcessorSecondsOfStarts = 1, kMostSecondsOfStarts = 4;
 constexpr double kSecondsForSmallerRace = 2.5;
 // What the progress line shows after the parts of the work.
 constexpr double kCallsDone = 0.5, kLeaksDone = 0.7, kStartsDone = 0.9;
 // A sleep of 20 ms that takes longer than this shows that the machine stood still, in seconds.
 constexpr double kLongPause = 0.2;
-
-// Whether the process accessed wrong memory. An index that is made of nan may lie far from every
-// operand. Other attributes may be wrong ones: only an access near an operand counts then.
-bool is_wrong_access(const signals::Crash& crash, Step::Kind kind) {
-  if (!crash.is_set || crash.has_region) return crash.is_set;
-  const bool is_fault = crash.signal == SIGSEGV || crash.signal == SIGBUS;
-  return kind == Step::Kind::kSpecialValues && is_fault && !crash.is_stack_overflow;
-}
-
-// 1, 1/2, 1/4, 3/4, 1/8, 5/8, …: the bits of i behind the point, the last one first.
-double spread(unsigned i) {
-  double fraction = i == 0 ? 1 : 0;
-  for (double bit = 0.5; i > 0; i /= 2, bit /= 2) fraction += bit * (i % 2);
-  return fraction;
-}
 
 class Supervisor {
  public:
@@ -76,6 +63,7 @@ class Supervisor {
         mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw Failure(kCouldNotRun, "there is not enough memory.");
     shared_ = new (memory) Shared{};
+    shared_->begin = begin_;
     errors_fd_ = memfd_create("errors", MFD_CLOEXEC);
     fcntl(errors_fd_, F_SETFL, O_APPEND);
     report_.spec = spec;
@@ -146,9 +134,11 @@ class Supervisor {
     begin_part(kLeaksDone);
     run_steps(steps);
     begin_part(kLeaksDone);
-    if (has("race")) look_for_smaller_race(tests);
-    if (is_steady) race_from_the_start(middle);
-    if (!has("nondeterministic") && results_.contains(first)) look_at_surroundings(first);
+    if (has("race") && !is_late()) look_for_smaller_race(tests);
+    if (is_steady && !has("nondeterministic") && !is_late())
+      race_from_the_start(middle, tests[tests.size() * 3 / 4]);
+    if (!has("nondeterministic") && results_.contains(first) && !is_late())
+      look_at_surroundings(first);
     if (!has("nondeterministic") && results_.contains(first) && !spec_.attributes.empty())
       run_steps({{Step::Kind::kOtherAttributes, first}});
     begin_part(1);
@@ -158,6 +148,8 @@ class Supervisor {
     }
     run_steps(steps);
   }
+
+  bool is_late() const { return now_seconds() - begin_ > kLateSeconds; }
 
   // A race shows best in long calls; a finding with small operands says more.
   void look_for_smaller_race(const std::vector<size_t>& tests_by_size) {
@@ -205,27 +197,46 @@ class Supervisor {
   }
 
   // What the first call builds may be used by another thread before it is complete.
-  void race_from_the_start(size_t test) {
+  void race_from_the_start(size_t test, size_t other) {
     const double begin = now_seconds(), begin_of_children = processor_seconds_of_children();
     const auto is_enough = [&] {
       return !report_.failure.empty() || report_.is_timed_out || has("race") ||
              now_seconds() - begin > kMostSecondsOfStarts ||
              processor_seconds_of_children() - begin_of_children > kProcessorSecondsOfStarts;
     };
-    double shortest = 1;  // of the first thread's calls: in the first one, it does not stop
-    for (unsigned i = 0; i < kMostStarts && !is_enough(); ++i) {
-      Step step = {Step::Kind::kFirstCalls, test};
-      if (i >= kStartsAtOnce) step.pause_after = shortest * spread(i - kStartsAtOnce);
-      shared_->seconds_of_first_call = shortest;
-      begin_part(kLeaksDone + (kStartsDone - kLeaksDone) * i / kMostStarts);
-      run_steps({step});
-      shortest = std::min(shortest, shared_->seconds_of_first_call.load());
-      if (!crash_at_start_) continue;
-      const CheckFinding finding = *std::exchange(crash_at_start_, std::nullopt);
-      // The same calls may fail without threads too.
-      if (run_steps({{Step::Kind::kFirstCallsAlone, test}}) == 0) add(finding);
-      return;
+    for (unsigned i = 0; i < kStartsAtOnce && !is_enough(); ++i)
+      run_first_calls({Step::Kind::kFirstCalls, test});
+    if (is_enough()) return;
+    shared_->num_places = 0;
+    run_steps({{Step::Kind::kFindPlaces, test}});
+    const size_t num_places = shared_->num_places;
+    const auto num_stops = static_cast<unsigned>(std::min<size_t>(num_places, kMostStops));
+    for (unsigned i = 0; i < num_stops && !is_enough(); ++i) {
+      begin_part(kLeaksDone + (kStartsDone - kLeaksDone) * i / num_stops);
+      // All of them, in an order that leaves out no part of the call if time is short.
+      const size_t stop = i * kPrime % num_stops;
+      run_first_calls({.kind = Step::Kind::kStop,
+                       .test = test,
+                       .other_test = other,
+                       .place = shared_->places[stop * num_places / num_stops]});
     }
+    if (num_places > 0) return;
+    double shortest = 1;  // of the first thread's calls: in the first one, it does not stop
+    for (unsigned i = 0; i < kMostPauses && !is_enough(); ++i) {
+      shared_->seconds_of_first_call = shortest;
+      const double share = i == 0 ? 1 : i * 1.0 / kMostPauses;
+      run_first_calls(
+          {.kind = Step::Kind::kFirstCalls, .test = test, .pause_after = shortest * share});
+      shortest = std::min(shortest, shared_->seconds_of_first_call.load());
+    }
+  }
+
+  void run_first_calls(const Step& step) {
+    run_steps({step});
+    if (!crash_at_start_) return;
+    const CheckFinding finding = *std::exchange(crash_at_start_, std::nullopt);
+    // The same calls may fail without threads too.
+    if (run_steps({{Step::Kind::kFirstCallsAlone, step.test}}) == 0) add(finding);
   }
 
   // The steps from now on move the progress line from where it is to `end`.
@@ -294,15 +305,6 @@ class Supervisor {
       shared_->step = steps.size();
     }
     _exit(0);
-  }
-
-  // A standard input that the handler can read, so that it shows whether it does.
-  static void set_input() {
-    const int input = memfd_create("input", MFD_CLOEXEC);
-    write_all(input, "1 2 3 4 5 6 7 8\n");
-    lseek(input, 0, SEEK_SET);
-    dup2(input, STDIN_FILENO);
-    close(input);
   }
 
   bool watch(pid_t pid, int fd, size_t num_steps) {
@@ -490,10 +492,11 @@ class Supervisor {
                                 signal_text(crash.is_set ? crash.signal : WTERMSIG(status_)));
       return;
     }
-    if (step.kind == Step::Kind::kSurroundings) return;
+    if (step.kind == Step::Kind::kSurroundings || step.kind == Step::Kind::kFindPlaces) return;
     const bool is_unusual =
         step.kind == Step::Kind::kSpecialValues || step.kind == Step::Kind::kOtherAttributes;
-    if (is_unusual && !is_wrong_access(crash, step.kind)) return;
+    // Other attributes may be wrong ones.
+    if (is_unusual && !is_wrong_access(crash, step.kind == Step::Kind::kSpecialValues)) return;
     if (shared_->is_reference) {
       report_.failure = fmt::format(
           "the reference {} fails for {}: {}", spec_.reference, cases_[step.test].to_string(),
@@ -513,7 +516,7 @@ class Supervisor {
       finding.message =
           fmt::format("{}; only when several threads call the handler at once", finding.message);
       finding.kind = "race";
-      if (step.kind == Step::Kind::kFirstCalls) {
+      if (step.kind == Step::Kind::kFirstCalls || step.kind == Step::Kind::kStop) {
         crash_at_start_ = std::move(finding);
         return;
       }

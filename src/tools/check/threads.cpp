@@ -10,6 +10,7 @@
 #include <farcall/core/error.h>
 
 #include "tools/check/disturbance.h"
+#include "tools/check/stops.h"
 #include "tools/check/worker.h"
 #include "tools/child.h"
 
@@ -31,12 +32,15 @@ struct Caller {
 
 class Race {
  public:
-  // Raises FfiError if the instantiate stage fails.
-  Race(Session& session, const std::vector<size_t>& tests) : session_(session) {
+  // The threads' calls are of these tests in turn; there are `num_threads` calls. Raises FfiError
+  // if the instantiate stage fails.
+  Race(Session& session, const std::vector<size_t>& tests, size_t num_threads) : session_(session) {
     for (const size_t test : tests) {
-      sites_.push_back(std::make_unique<Site>(session.spec, session.cases[test], session.handler));
+      const bool is_known = !sites_.empty() && &sites_.back()->test() == &session.cases[test];
+      sites_.push_back(
+          is_known ? sites_.back()
+                   : std::make_shared<Site>(session.spec, session.cases[test], session.handler));
     }
-    const auto num_threads = static_cast<size_t>(std::max(2, session.options.num_threads));
     for (size_t i = 0; i < num_threads; ++i) {
       const uint64_t seed = session.options.seed * 1000 + 500 + i;
       callers_.push_back({.test = tests[i % tests.size()],
@@ -60,6 +64,26 @@ class Race {
     // A handler may round differently while its own threads are busy.
     tolerance_ = other_threads().empty() ? 0 : 1e-4;
     return true;
+  }
+
+  // After call_alone(). Whether a call gives the same results on another thread; reports the
+  // difference, which says nothing about calls at once.
+  bool is_same_on_another_thread() {
+    Caller& caller = callers_.front();
+    std::optional<Difference> difference;
+    for (int i = 0; i < 2; ++i) {
+      std::thread([&] {
+        runtime::use_signal_stack();
+        session_.run(*caller.call, {});
+      }).join();
+      difference =
+          difference_beyond_rounding(session_, caller.test, caller.wanted, caller.call->results());
+      if (!difference) return true;
+    }
+    found(caller.test, "nondeterministic", difference->operand,
+          fmt::format("{} at {} depends on the thread that calls the handler", difference->operand,
+                      difference->place));
+    return false;
   }
 
   // Makes the calls on all threads, again and again.
@@ -93,22 +117,21 @@ class Race {
     });
   }
   // Makes each call once: the first one stops so many seconds after its beginning, and goes on when
-  // the others have ended.
+  // the others, one after the other, have ended.
   void call_during_a_pause(double seconds) {
-    prepare_all();
-    std::atomic<bool> has_begun{false}, is_over{false};
-    std::atomic<size_t> num_others{callers_.size() - 1};
-    on_threads([&](Caller& caller) {
-      if (&caller == &callers_.front()) {
-        const Pause pause(seconds, has_begun, is_over);
-        call_first(caller);
-        session_.shared.seconds_of_first_call = pause.seconds_since_start();
-        has_begun = true;  // it may have ended before
-      } else {
-        wait_for(has_begun);
-        call_first(caller);
-        if (--num_others == 0) is_over = true;
-      }
+    Meeting meeting;
+    meet(meeting, [&](Caller& caller) {
+      const Pause pause(seconds, meeting);
+      call_first(caller);
+      session_.shared.seconds_of_first_call = pause.seconds_since_start();
+    });
+  }
+  // The same at a place in the code.
+  void call_during_a_stop(uint32_t place) {
+    static Meeting meeting;
+    meet(meeting, [&](Caller& caller) {
+      stop_at(session_.handler.address, place, [] { meeting.wait(); });
+      call_first(caller);
     });
   }
   // After call_alone().
@@ -144,6 +167,27 @@ class Race {
     caller.first = caller.call->results();
   }
 
+  // The first caller does `first`, and the others make their calls when it has stopped.
+  template <typename First>
+  void meet(Meeting& meeting, const First& first) {
+    prepare_all();
+    std::atomic<size_t> num_ended{0};
+    on_threads([&](Caller& caller) {
+      const auto index = static_cast<size_t>(&caller - callers_.data());
+      if (index == 0) {
+        first(caller);
+        meeting.has_begun = true;  // it may have ended before
+        return;
+      }
+      while (!meeting.has_begun) sleep_a_moment();
+      while (num_ended < index - 1 && !meeting.is_over) sleep_a_moment();
+      meeting.caller = thread_id();
+      call_first(caller);
+      meeting.caller = 0;
+      if (++num_ended == callers_.size() - 1) meeting.is_over = true;
+    });
+  }
+
   template <typename Work>
   void on_threads(const Work& work) {
     std::vector<std::thread> threads;
@@ -165,26 +209,28 @@ class Race {
     if (tolerance_ > 0 &&
         is_close(type, caller.wanted[difference->result], results[difference->result], tolerance_))
       return true;
-    found(caller.test, difference->operand,
+    found(caller.test, "race", difference->operand,
           fmt::format("{} at {} is wrong when {} threads call the handler at once",
                       difference->operand, difference->place, callers_.size()));
     return false;
   }
 
   bool fail(const Caller& caller, const std::string& message) {
-    found(caller.test, "", fmt::format("fails when several threads call it at once: {}", message));
+    found(caller.test, "race", "",
+          fmt::format("fails when several threads call it at once: {}", message));
     return false;
   }
 
-  void found(size_t test, const std::string& operand, const std::string& message) {
+  void found(size_t test, const std::string& kind, const std::string& operand,
+             const std::string& message) {
     const std::lock_guard lock(mutex_);
     if (finding_) return;
     test_of_finding_ = test;
-    finding_ = Finding{"race", operand, message, {}};
+    finding_ = Finding{kind, operand, message, {}};
   }
 
   Session& session_;
-  std::vector<std::unique_ptr<Site>> sites_;
+  std::vector<std::shared_ptr<Site>> sites_;  // of the tests
   std::vector<Caller> callers_;
   double tolerance_ = 0;
   std::atomic<bool> is_over_{false};
@@ -196,12 +242,16 @@ class Race {
 }  // namespace
 
 void check_threads(Session& session, const Step& step) {
-  std::vector<size_t> tests = {step.test};
+  using Kind = Step::Kind;
+  // One executable's calls meet with each other, then with those of another size.
+  const size_t same = step.kind == Kind::kStop ? 2 : 1;
+  std::vector<size_t> tests(same, step.test);
   if (step.other_test) tests.push_back(*step.other_test);
+  const auto num_threads = static_cast<size_t>(std::max(2, session.options.num_threads));
   try {
-    Race race(session, tests);
+    Race race(session, tests, step.kind == Kind::kStop ? tests.size() : num_threads);
     switch (step.kind) {
-      case Step::Kind::kFirstCalls:
+      case Kind::kFirstCalls:
         if (step.pause_after > 0) {
           race.call_during_a_pause(step.pause_after);
         } else {
@@ -209,15 +259,32 @@ void check_threads(Session& session, const Step& step) {
         }
         if (race.call_alone()) race.compare_first_calls();
         break;
-      case Step::Kind::kFirstCallsAlone:
+      case Kind::kStop:
+        race.call_during_a_stop(step.place);
+        if (race.call_alone()) race.compare_first_calls();
+        break;
+      case Kind::kFirstCallsAlone:
         race.call_alone();
         break;
       default:
-        if (race.call_alone()) race.repeat_at_once();
+        if (race.call_alone() && race.is_same_on_another_thread()) race.repeat_at_once();
     }
     race.report();
   } catch (const FfiError&) {
     return;  // check_calls() has reported it
+  }
+}
+
+void find_places(Session& session, size_t test) {
+  try {
+    const Site site(session.spec, session.cases[test], session.handler);
+    Call call(site, session.options, session.options.seed, Placement::kEnd);
+    call.prepare({});
+    const PlaceFinder finder(session.handler.address, session.shared.places,
+                             session.shared.num_places);
+    session.run_prepared(call);
+  } catch (const FfiError&) {
+    return;
   }
 }
 

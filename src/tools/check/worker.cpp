@@ -14,6 +14,9 @@
 namespace farcall::tools {
 namespace {
 
+// Shapes that were not tried by then are left out.
+constexpr double kMostSecondsOfCalls = 4.5;
+
 // Uses up small blocks and gaps between mappings, so that what is loaded and allocated from now on
 // has other addresses than in a process that does not do this.
 void occupy_free_memory() {
@@ -42,6 +45,9 @@ Outcome Session::run_prepared(Call& call, ThreadPool* pool) {
   shared.values = call.values();
   return call.run(pool);
 }
+
+double Session::seconds() const { return now_seconds() - shared.begin; }
+bool Session::is_late() const { return seconds() > kLateSeconds; }
 
 void Session::beat() { shared.last_call.store(now_seconds(), std::memory_order_relaxed); }
 
@@ -134,14 +140,20 @@ void run_worker(Session& session, const std::vector<Step>& steps, size_t first) 
   for (size_t i = first; i < steps.size(); ++i) {
     session.shared.step = i;
     session.beat();
+    if (steps[i].kind == Step::Kind::kThreads && session.is_late()) continue;
     switch (steps[i].kind) {
       case Step::Kind::kCalls:
-        if (!session.is_too_large(steps[i].test)) check_calls(session, steps[i].test);
+        if (!session.is_too_large(steps[i].test) && session.seconds() < kMostSecondsOfCalls)
+          check_calls(session, steps[i].test);
         break;
       case Step::Kind::kThreads:
       case Step::Kind::kFirstCalls:
       case Step::Kind::kFirstCallsAlone:
+      case Step::Kind::kStop:
         check_threads(session, steps[i]);
+        break;
+      case Step::Kind::kFindPlaces:
+        find_places(session, steps[i].test);
         break;
       case Step::Kind::kLeaks:
         check_leaks(session, steps[i].test);

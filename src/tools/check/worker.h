@@ -2,6 +2,7 @@
 // it died, are in memory shared with the parent process.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 namespace farcall::tools {
 
 struct Shared {
+  double begin;  // of the checks
   std::atomic<uint64_t> num_calls;
   std::atomic<double> last_call;  // start of the last call; 0: the library is being loaded
   std::atomic<size_t> step;
@@ -24,6 +26,8 @@ struct Shared {
   std::atomic<uint64_t> data_seed;  // of the last call's arguments
   std::atomic<Values> values;
   std::atomic<double> seconds_of_first_call;  // of the thread that stops in it
+  std::atomic<size_t> num_places;             // of the first call, see PlaceFinder
+  std::array<uint32_t, 4096> places;
   signals::Crash crash;
 };
 
@@ -36,6 +40,8 @@ struct Step {
     kThreads,
     kFirstCalls,       // the first calls of a process, on several threads at once
     kFirstCallsAlone,  // the same calls, one after the other
+    kFindPlaces,       // at which a first call can stop
+    kStop,             // a first call stops at `place` while others are made
     kSurroundings,     // other environment variables, another directory and so on
     kOtherAttributes   // a call with other attributes before
   };
@@ -46,7 +52,11 @@ struct Step {
   // Of kFirstCalls: the first thread stops so many seconds after its call's beginning while the
   // others make theirs. 0: no thread stops.
   double pause_after = 0;
+  uint32_t place = 0;
 };
+
+// Slow handlers are looked at less closely from this time on, so that the command ends soon.
+inline constexpr double kLateSeconds = 7;
 
 // Added to the messages of findings with special values.
 inline constexpr std::string_view kWithSpecialValues =
@@ -82,6 +92,8 @@ class Session {
   Outcome run(Call& call, const Fill& fill, ThreadPool* pool = nullptr);
   Outcome run_prepared(Call& call, ThreadPool* pool = nullptr);
   void beat();
+  double seconds() const;  // since the checks began
+  bool is_late() const;
   void report(size_t test, const Finding& finding);
   void refused(size_t test, const std::string& message);
   // Assumes that a handler's time may grow with the square of its operands' size.
@@ -105,6 +117,7 @@ void check_another_process(Session& session, size_t test);
 void check_surroundings(Session& session, const Step& step);
 void check_other_attributes(Session& session, size_t test);
 void check_threads(Session& session, const Step& step);
+void find_places(Session& session, size_t test);
 void check_leaks(Session& session, size_t test);
 
 // The operand ("result 0") and position of the first difference; nullopt if there is none.

@@ -190,6 +190,7 @@ const Planted kPlanted[] = {
     {"planted_process", "counts_too_far", "abort", "", {}, "more parts are done than there are"},
     {"planted_process", "uses_variable", "nondeterministic", "", {}, "on an environment variable"},
     {"planted_process", "uses_directory", "nondeterministic", "", {}, "on the current directory"},
+    {"planted_process", "uses_thread", "nondeterministic", "result 0", {}, "depends on the thread"},
     {"planted_process", "uses_time_zone", "nondeterministic", "", {}, "depend on the time zone"},
     {"planted_process", "uses_number_of_threads", "nondeterministic", "result 0", {}, "pool has"},
     {"planted_process", "uses_order_of_addresses", "nondeterministic", "result 0"},
@@ -199,6 +200,11 @@ const Planted kPlanted[] = {
     {"planted_process", "odd_bools", "wrong-result", "result 0", {}, "is the byte 240; a bool is"},
     {"planted_process", "drops_promise", "timeout", "", {}, "dropped"},
     {"planted_process", "misses_one_rest", "unwritten-result", "result 0"},
+    {"planted_threads", "coefficient_after_flag", "race", "result 0"},
+    {"planted_threads", "published_too_early", "race", "result 0"},
+    {"planted_threads", "tables_without_lock", "race", ""},
+    {"planted_threads", "team_counts", "race", "result 0"},
+    {"planted_threads", "team_sums", "nondeterministic", "result 0"},
     {"planted_xla", "xla_write_past", "oob-write", "result 0", kUnary},
     {"planted_xla", "xla_read_past", "oob-read", "argument 0", kUnary},
     {"planted_xla", "xla_writes_input", "input-write", "argument 0", kUnary},
@@ -354,6 +360,10 @@ const Sound kSound[] = {
     {"sound_own", "remembers"},
     {"sound_own", "keeps_history"},
     {"sound_threads", "buffers_of_threads"},
+    {"sound_threads", "published_once"},
+    {"sound_threads", "spins"},
+    {"sound_threads", "falls_back"},
+    {"sound_own", "allocates_much"},
     {"sound_own", "tables_of_factors"},
     {"sound_own", "needs_64_bytes"},
     {"sound_own", "masks_and_kills"},
@@ -375,12 +385,14 @@ class Accepts : public testing::TestWithParam<Sound> {};
 TEST_P(Accepts, WithoutAFinding) {
   SKIP_WITH_A_SANITIZER();
   const Sound& sound = GetParam();
+  const double begin = seconds_of_children();
   const ChildResult result = run_farcall(with(
       {"check", checked_library(sound.library) + ":" + sound.symbol, "--json"}, sound.options));
   EXPECT_EQ(result.exit_code, 0) << result.output;
   const auto json = nlohmann::json::parse(result.output, nullptr, false);
   ASSERT_FALSE(json.is_discarded()) << result.output;
   EXPECT_EQ(json["verdict"], "clean") << result.output;
+  EXPECT_LT(seconds_of_children() - begin, 10);
 }
 INSTANTIATE_TEST_SUITE_P(Sound, Accepts, testing::ValuesIn(kSound), [](const auto& info) {
   return std::to_string(info.index) + "_" + info.param.symbol;

@@ -166,6 +166,13 @@ static void uses_time_zone(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(uses_time_zone, uses_time_zone);
 
+static void uses_thread(F32 x, Out y) {
+  static std::atomic<int> num_threads{0};
+  static thread_local const int number = ++num_threads;
+  scale(x, y, static_cast<float>(number));
+}
+FARCALL_DEFINE_HANDLER(uses_thread, uses_thread);
+
 static void uses_number_of_threads(F32 x, Out y, ffi::ThreadPool pool) {
   scale(x, y, static_cast<float>(pool.num_threads()));
 }

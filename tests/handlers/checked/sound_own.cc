@@ -243,6 +243,13 @@ static void resizes(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(resizes, resizes);
 
+static void allocates_much(F32 x, Out y) {
+  const std::vector<char> much(40 << 20);
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] + static_cast<float>(much[i]);
+}
+FARCALL_DEFINE_HANDLER(allocates_much, allocates_much);
+
 static void prints(F32 x, Out y) {
   std::printf("%zu elements\n", x.element_count());
   std::memcpy(y->typed_data(), x.typed_data(), x.size_bytes());

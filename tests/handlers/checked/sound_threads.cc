@@ -156,3 +156,44 @@ static void buffers_of_threads(F32 x, Out y) {
   std::copy(buffer->begin(), buffer->end(), y->typed_data());
 }
 FARCALL_DEFINE_HANDLER(buffers_of_threads, buffers_of_threads);
+
+// Both threads may build the table: one of them is kept.
+static void published_once(F32 x, Out y) {
+  static std::atomic<const float*> table{nullptr};
+  const float* known = table;
+  if (!known) {
+    auto* made = new float[64];
+    for (int i = 0; i < 64; ++i) made[i] = static_cast<float>(i);
+    if (table.compare_exchange_strong(known, made)) {
+      known = made;
+    } else {
+      delete[] made;
+    }
+  }
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] + known[i % 64];
+}
+FARCALL_DEFINE_HANDLER(published_once, published_once);
+
+static void spins(F32 x, Out y) {
+  static std::atomic_flag lock = ATOMIC_FLAG_INIT;
+  static std::vector<float> work;
+  while (lock.test_and_set(std::memory_order_acquire)) {
+  }
+  work.assign(x.typed_data(), x.typed_data() + x.element_count());
+  std::copy(work.begin(), work.end(), y->typed_data());
+  lock.clear(std::memory_order_release);
+}
+FARCALL_DEFINE_HANDLER(spins, spins);
+
+// Does without the common buffer while another thread has it.
+static void falls_back(F32 x, Out y) {
+  static std::mutex mutex;
+  static std::vector<float> common;
+  std::vector<float> own;
+  const std::unique_lock lock(mutex, std::try_to_lock);
+  std::vector<float>& work = lock ? common : own;
+  work.assign(x.typed_data(), x.typed_data() + x.element_count());
+  std::copy(work.begin(), work.end(), y->typed_data());
+}
+FARCALL_DEFINE_HANDLER(falls_back, falls_back);
