@@ -12,7 +12,7 @@ mkdir -p "$logs"
 
 debian_build=(build-essential cmake git ninja-build pkg-config python3 python3-dev python3-venv
   libboost-math-dev libcli11-dev libfmt-dev libhwy-dev liblapacke-dev libopenblas-dev libpng-dev
-  libtbb-dev libtomlplusplus-dev libxbyak-dev nlohmann-json3-dev zlib1g-dev)
+  libtbb-dev libtomlplusplus-dev libxbyak-dev libzydis-dev nlohmann-json3-dev zlib1g-dev)
 debian_test=(gfortran libbenchmark-dev libgmock-dev libgtest-dev libopenmpi-dev openmpi-bin)
 debian_torch=(python3-torch) # 0.6 GB; from PyPI it would be more than 2 GB
 debian_docs=(doxygen)
