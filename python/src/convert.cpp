@@ -126,13 +126,11 @@ Array try_to_array(nb::handle object, Intake intake) {
 }
 
 Array to_array(nb::handle object, std::string_view what, Intake intake) {
-  Array array;
-  try {
-    array = try_to_array(object, intake);
-  } catch (const Error& error) {
-    error.raise_with(fmt::format("{}: {}", what, error.message()));
-  }
-  if (!array.is_null()) return array;
+  return to_array(
+      object, [what] { return what; }, intake);
+}
+
+void not_an_array(nb::handle object, std::string_view what) {
   const bool is_sequence = PyList_Check(object.ptr()) || PyTuple_Check(object.ptr());
   throw TypeError(
       fmt::format("{} must be an array or a number, got {} of type {}{}", what, repr_of(object),
@@ -141,9 +139,8 @@ Array to_array(nb::handle object, std::string_view what, Intake intake) {
 }
 
 Array argument(nb::handle object, std::string_view function, const char* name) {
-  // The text would take longer than the rest of the conversion.
   if (is_array(object.ptr())) return array_of(object.ptr());
-  return to_array(object, fmt::format("{}: argument {}", function, name));
+  return to_array(object, [&] { return fmt::format("{}: argument {}", function, name); });
 }
 
 Array to_array_of(DType dtype, nb::handle object, std::string_view what, bool may_share) {

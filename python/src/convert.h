@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <concepts>
 #include <map>
 #include <optional>
 #include <span>
@@ -42,6 +43,9 @@ struct Intake {
 Array try_to_array(nb::handle object, Intake intake = {});
 // The same; raises TypeError naming `what` if the object is not an array.
 Array to_array(nb::handle object, std::string_view what, Intake intake = {});
+// The same, with a `what` that is made for the error alone: the text can take longer than the rest.
+template <std::invocable What>
+Array to_array(nb::handle object, const What& what, Intake intake = {});
 // The same, for the argument `name` of a function.
 Array argument(nb::handle object, std::string_view function, const char* name);
 // The same, with a requested dtype; intermediate steps lose no precision. Raises what scalar_of
@@ -108,6 +112,20 @@ T to_option(nb::handle value, std::string_view what, const char* expected) {
   if (nb::try_cast(value, result)) return result;
   throw TypeError(fmt::format("{} must be {}, got {} of type {}", what, expected, repr_of(value),
                               Py_TYPE(value.ptr())->tp_name));
+}
+
+[[noreturn]] void not_an_array(nb::handle object, std::string_view what);
+
+template <std::invocable What>
+Array to_array(nb::handle object, const What& what, Intake intake) {
+  Array array;
+  try {
+    array = try_to_array(object, intake);
+  } catch (const Error& error) {
+    error.raise_with(fmt::format("{}: {}", what(), error.message()));
+  }
+  if (array.is_null()) not_an_array(object, what());
+  return array;
 }
 
 void bind_dtypes(nb::module_& module);

@@ -23,9 +23,9 @@ FlatTree flatten_arrays(nb::handle object, const std::string& what) {
   std::vector<nb::object> leaves;
   flat.tree = flatten_marked(object, leaves);
   for (size_t i = 0; i < leaves.size(); ++i) {
-    flat.arrays.push_back(is_float0(leaves[i])
-                              ? float0_stand_in(leaves[i])
-                              : to_array(leaves[i], what + leaf_path(flat.tree, i)));
+    flat.arrays.push_back(
+        is_float0(leaves[i]) ? float0_stand_in(leaves[i])
+                             : to_array(leaves[i], [&] { return what + leaf_path(flat.tree, i); }));
   }
   return flat;
 }

@@ -8,7 +8,10 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/short_list.h>
 #include <farcall/ffi/foreign_call.h>
+
+#include "ffi/target_builder.h"
 
 namespace farcall {
 namespace {
@@ -24,41 +27,23 @@ struct Living {
   }
 };
 
-// The buffers of one call, stored inline for up to kFew.
-class Buffers {
- public:
-  explicit Buffers(size_t count) {
-    if (count > kFew) many_ = std::make_unique<Buffer[]>(count);
-  }
-  Buffer* data() { return many_ ? many_.get() : few_; }
-
- private:
-  static constexpr size_t kFew = 8;
-  Buffer few_[kFew];
-  std::unique_ptr<Buffer[]> many_;
-};
-
 FARCALL_FFI_Error* call(const CallbackFunction& function, FARCALL_FFI_CallFrame* frame) {
   const FARCALL_FFI_ExecutionContext& context = *frame->ctx;
   const ForeignCallSpec& spec = *context.spec;
   const size_t num_arguments = spec.arguments.size(), num_results = spec.results.size();
-  Buffers buffers(num_arguments + num_results);
-  Buffer* const arguments = buffers.data();
-  Buffer* const results = arguments + num_arguments;
+  ShortList<Buffer, 8> buffers(num_arguments + num_results);
   for (size_t i = 0; i < num_arguments; ++i) {
     const auto* raw = static_cast<const FARCALL_FFI_Buffer*>(frame->args.args[i]);
-    arguments[i] = Buffer(spec.arguments[i], raw->data);
+    buffers.emplace_back(spec.arguments[i], raw->data);
   }
   for (size_t i = 0; i < num_results; ++i) {
     const auto* raw = static_cast<const FARCALL_FFI_Buffer*>(frame->rets.rets[i]);
-    results[i] = Buffer(spec.results[i], raw->data);
+    buffers.emplace_back(spec.results[i], raw->data);
   }
   const ExecutionOptions& options = *context.options;
   const int64_t run_id = options.run_id != 0 ? options.run_id : context.run_id;
-  function({ExecutionContext(context.stage, options, run_id),
-            {results, num_results},
-            {arguments, num_arguments},
-            options.keeper});
+  function({ExecutionContext(context.stage, options, run_id), buffers.span().subspan(num_arguments),
+            buffers.span().first(num_arguments), options.keeper});
   return nullptr;
 }
 
@@ -107,10 +92,10 @@ CallbackPtr make_callback(std::string name, CallbackFunction function, bool take
   };
   std::unique_ptr<Callback> owned(
       new Callback{std::move(name), number, std::move(function), takes_lock_of_front, nullptr});
-  owned->target = make_target(
-      owned->name,
+  owned->target = TargetBuilder::callable(
+      owned->name, "cpu",
       [&function = owned->function](FARCALL_FFI_CallFrame* frame) { return call(function, frame); },
-      "cpu", traits);
+      traits);
   CallbackPtr made(owned.release(), forget);
   Living& living = Living::instance();
   const std::lock_guard lock(living.mutex);

@@ -44,7 +44,8 @@ Declaration declare(CallbackKind kind, nb::object function, nb::handle result_sh
   }
   Declaration d{kind, std::move(function), {}, {}, {}, {}, std::move(options)};
   d.name = name_of_function(d.function);
-  d.what = fmt::format("{} {}", front, d.name);
+  d.what = front;
+  d.what.append(" ").append(d.name);
   std::vector<nb::object> leaves;
   d.result = flatten_tree(result_shape_dtypes, leaves);
   for (size_t i = 0; i < leaves.size(); ++i) {

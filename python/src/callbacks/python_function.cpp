@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <iterator>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -17,6 +16,7 @@
 #include <farcall/core/dtype.h>
 #include <farcall/core/element_text.h>
 #include <farcall/core/error.h>
+#include <farcall/core/short_list.h>
 #include <farcall/program/text.h>
 #include <farcall/trace/interpreter.h>
 
@@ -54,36 +54,15 @@ void add_note(nb::python_error& error, const PythonFunction& f) {
   }
 }
 
-// A list of references for a call, which takes plain pointers. Small lists are stored inline.
-class Objects {
- public:
-  explicit Objects(size_t count) {
-    if (count > std::size(few_)) {
-      many_.resize(count);
-      all_ = many_.data();
-    }
-  }
-  void push(nb::object object) { all_[size_++] = std::move(object); }
-  nb::object& operator[](size_t i) { return all_[i]; }
-  std::span<const nb::object> span(size_t begin, size_t count) const {
-    return {all_ + begin, count};
-  }
-  PyObject* const* pointers(size_t begin) const {
-    static_assert(sizeof(nb::object) == sizeof(PyObject*));
-    return reinterpret_cast<PyObject* const*>(all_ + begin);
-  }
-
- private:
-  nb::object few_[12];
-  std::vector<nb::object> many_;
-  nb::object* all_ = few_;
-  size_t size_ = 0;
-};
+// A free slot (see call_plain), leading arguments, and arrays.
+using Objects = ShortList<nb::object, 12>;
 
 // The slot before `arguments` must be writable: the flag lets the callee use it during the call.
-nb::object call_plain(const PythonFunction& f, PyObject* const* arguments, size_t count) {
-  return nb::steal(PyObject_Vectorcall(f.function.ptr(), arguments,
-                                       count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+nb::object call_plain(const PythonFunction& f, std::span<const nb::object> arguments) {
+  static_assert(sizeof(nb::object) == sizeof(PyObject*));
+  const auto* pointers = reinterpret_cast<PyObject* const*>(arguments.data());
+  return nb::steal(PyObject_Vectorcall(f.function.ptr(), pointers,
+                                       arguments.size() | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
 }
 
 nb::object call_with_structure(const PythonFunction& f, std::span<const nb::object> first,
@@ -101,15 +80,15 @@ nb::object call_with_structure(const PythonFunction& f, std::span<const nb::obje
   return nb::steal(PyObject_Call(f.function.ptr(), positional.ptr(), keywords.ptr()));
 }
 
-// Calls the function with the arrays unflattened to the structure of its arguments. `objects` holds
-// a free slot (see call_plain), `num_first` leading arguments, and the arrays. Raises what the
+// Calls the function with the arrays unflattened to the structure of its arguments. Raises what the
 // function raises, or KeyboardInterrupt if the user pressed Ctrl-C.
 nb::object call(const PythonFunction& f, const Objects& objects, size_t num_first,
                 size_t num_arrays) {
   try {
-    nb::object result = f.is_plain ? call_plain(f, objects.pointers(1), num_first + num_arrays)
-                                   : call_with_structure(f, objects.span(1, num_first),
-                                                         objects.span(1 + num_first, num_arrays));
+    const auto arguments = objects.span().subspan(1, num_first + num_arrays);
+    nb::object result = f.is_plain ? call_plain(f, arguments)
+                                   : call_with_structure(f, arguments.first(num_first),
+                                                         arguments.subspan(num_first));
     if (!result.is_valid() || PyErr_CheckSignals() != 0) nb::raise_python_error();
     return result;
   } catch (nb::python_error& error) {
@@ -126,15 +105,14 @@ class BufferArguments {
  public:
   BufferArguments(const PythonFunction& f, const CallbackCall& call)
       : call_(call), objects_(kFirst + call.arguments.size() + call.results.size()) {
-    objects_.push({});
-    objects_.push(make_execution_context(call.context));
-    objects_.push({});
+    objects_.emplace_back();
+    objects_.emplace_back(make_execution_context(call.context));
+    objects_.emplace_back();
     for (const Buffer& buffer : call.arguments) push(buffer, /*is_writeable=*/false, f);
     for (const Buffer& buffer : call.results) push(buffer, /*is_writeable=*/true, f);
     const size_t first_result = kFirst + call.arguments.size();
-    objects_[2] = f.result->is_leaf()
-                      ? objects_[first_result]
-                      : unflatten(*f.result, objects_.span(first_result, call.results.size()));
+    objects_[2] = f.result->is_leaf() ? objects_[first_result]
+                                      : unflatten(*f.result, objects_.span().subspan(first_result));
   }
   ~BufferArguments() { close(); }
   BufferArguments(const BufferArguments&) = delete;
@@ -191,7 +169,7 @@ class BufferArguments {
   static bool has_nan(DType dtype) { return is_inexact(dtype) && dtype != DType::kFloat4E2M1FN; }
 
   void push(const Buffer& buffer, bool is_writeable, const PythonFunction& f) {
-    objects_.push(make_buffer(buffer, is_writeable, f.python_name));
+    objects_.emplace_back(make_buffer(buffer, is_writeable, f.python_name));
     ++num_open_;
   }
 
@@ -324,10 +302,11 @@ bool has_structure(const TreeDef& found, const TreeDef& declared) {
 std::vector<Array> call_on_arrays(const PythonFunction& f, std::span<const Array> arrays) {
   const WithLock lock;
   Objects objects(1 + arrays.size());
-  objects.push({});
-  for (const Array& array : arrays) objects.push(wrap_object(array));
+  objects.emplace_back();
+  for (const Array& array : arrays) objects.emplace_back(wrap_object(array));
   const nb::object result = call(f, objects, 0, arrays.size());
   if (!f.result) return {};
+  if (f.result->is_leaf() && is_array(result.ptr())) return {array_of(result.ptr())};
   std::vector<nb::object> found;
   const TreeDef tree = flatten_tree(result, found);
   if (!has_structure(tree, *f.result)) {
@@ -340,8 +319,9 @@ std::vector<Array> call_on_arrays(const PythonFunction& f, std::span<const Array
   for (size_t i = 0; i < found.size(); ++i) {
     // Keep 64 bits only if declared: numpy computes in 64 bits by default.
     const bool keeps = i < f.result_types.size() && is_64_bit(f.result_types[i].dtype());
-    results.push_back(
-        to_array(found[i], fmt::format("{}: result{}", described(f), leaf_path(tree, i)), {keeps}));
+    results.push_back(to_array(
+        found[i], [&] { return fmt::format("{}: result{}", described(f), leaf_path(tree, i)); },
+        {keeps}));
   }
   return results;
 }
@@ -357,10 +337,12 @@ void check_signals() {
 std::string name_of_function(nb::handle function) {
   nb::object named = nb::borrow(function);
   // functools.partial and similar wrappers
-  while (!nb::hasattr(named, "__name__") && nb::hasattr(named, "func")) named = named.attr("func");
-  if (nb::hasattr(named, "__name__")) {
-    std::string name;
-    if (nb::try_cast(nb::object(named.attr("__name__")), name)) return name;
+  while (named.is_valid()) {
+    std::string text;
+    const nb::object name = nb::getattr(named, "__name__", nb::object());
+    if (name.is_valid() && nb::try_cast(name, text)) return text;
+    if (name.is_valid()) break;
+    named = nb::getattr(named, "func", nb::object());
   }
   return Py_TYPE(function.ptr())->tp_name;
 }
@@ -371,7 +353,7 @@ CallbackPtr make_python_callback(PythonFunction function) {
                       std::ranges::all_of(given.children()[0].children(), [](const TreeDef& child) {
                         return child.is_leaf() && !child.data();
                       });
-  function.python_name = nb::str(function.name.c_str());
+  if (function.kind == CallbackKind::kBuffer) function.python_name = nb::str(function.name.c_str());
   const FunctionPtr shared(new PythonFunction(std::move(function)),
                            [](const PythonFunction* dying) {
                              with_interpreter([dying] {

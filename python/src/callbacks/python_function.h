@@ -28,7 +28,7 @@ struct PythonFunction {
   std::vector<ShapeDtype> result_types;  // as declared
   std::vector<std::pair<size_t, nb::object>> statics;  // nonarray leaves, with index
   SourceLocationPtr where;                             // of the user's call; may be null
-  nb::object python_name = {};                         // the name as a str
+  nb::object python_name = {};                         // of a buffer callback: the name as a str
   bool is_plain = false;                               // positional arrays only
   bool is_command_buffer_compatible = false;
   mutable const Callback* callback = nullptr;  // the callback that calls it

@@ -50,6 +50,7 @@ void check_no_keys(std::string_view what, std::span<const ShapeDtype> inputs,
 
 void check_aliases(std::string_view what, std::span<const std::pair<int64_t, int64_t>> aliases,
                    std::span<const ShapeDtype> inputs, std::span<const ShapeDtype> outputs) {
+  if (aliases.empty()) return;
   std::vector<bool> is_taken(outputs.size(), false), is_given(inputs.size(), false);
   for (const auto& [input, output] : aliases) {
     const auto fail = [&, input = input, output = output](const std::string& why) {

@@ -8,6 +8,7 @@
 
 #include <farcall/core/element_number.h>
 #include <farcall/core/error.h>
+#include <farcall/core/short_list.h>
 #include <farcall/ops/callback.h>
 #include <farcall/ops/promotion.h>
 #include <farcall/trace/interpreter.h>
@@ -85,12 +86,11 @@ CallbackPtr make_program_callback(std::string name, CallbackFunction function,
 
 CallbackFunction on_arrays(CallbackKind kind, std::string name, ArrayFunction function) {
   return [kind, name = std::move(name), function = std::move(function)](const CallbackCall& call) {
-    std::vector<Array> arrays;
-    arrays.reserve(call.arguments.size());
+    ShortList<Array, 8> arrays(call.arguments.size());
     for (const Buffer& argument : call.arguments) {
       arrays.emplace_back(argument.type(), Storage::copy_of(argument.data(), argument.nbytes()));
     }
-    std::vector<Array> results = function(arrays);
+    std::vector<Array> results = function(arrays.span());
     if (kind == CallbackKind::kDebug) return;
     if (results.size() != call.results.size()) {
       invalid_argument(fmt::format("{} {}: the function returned {} results, {} were declared",

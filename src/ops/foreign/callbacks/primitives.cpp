@@ -27,7 +27,7 @@ const CallbackParams& callback_params_of(const ParamsPtr& params) {
 }
 
 std::string called_as(std::string_view primitive, const CallbackParams& params) {
-  return fmt::format("{} {}", primitive, params.callback->name);
+  return std::string(primitive).append(" ").append(params.callback->name);
 }
 
 std::vector<ShapeDtype> callback_rule(std::span<const ShapeDtype> inputs, const Params* params) {
@@ -92,7 +92,9 @@ void call_checked(const CallbackParams& params, std::span<Buffer> arguments,
 
 std::vector<Array> evaluate_callback(const ParamsPtr& params, std::span<const Array> inputs) {
   const CallbackParams& p = callback_params_of(params);
-  check_aliases(p.callback->name, p.input_output_aliases, types_of(inputs), p.result_types);
+  if (!p.input_output_aliases.empty()) {
+    check_aliases(p.callback->name, p.input_output_aliases, types_of(inputs), p.result_types);
+  }
   std::vector<Storage> memory(p.result_types.size());
   std::vector<Buffer> arguments, results;
   for (const Array& input : inputs) {
@@ -300,8 +302,9 @@ std::vector<Array> bind_callback(CallbackKind kind, const CallbackPtr& callback,
     }
     strong[i] = is_key(strong[i].dtype()) ? unwrap_key_words(strong[i]) : strengthen(strong[i]);
   }
-  check_no_keys(what, types_of(strong), p.result_types);
-  check_aliases(what, p.input_output_aliases, types_of(strong), p.result_types);
+  const std::vector<ShapeDtype> types = types_of(strong);
+  check_no_keys(what, types, p.result_types);
+  check_aliases(what, p.input_output_aliases, types, p.result_types);
   return bind_primitive(primitive, make_params(std::move(p)), strong);
 }
 
