@@ -25,6 +25,8 @@ nb::dict& registry() {
   return *classes;
 }
 
+bool registry_is_empty() { return PyDict_GET_SIZE(registry().ptr()) == 0; }
+
 // A container for which TreeDef has no kind, or the mark of a float0 leaf.
 class PythonNode : public TreeNodeData {
  public:
@@ -73,6 +75,11 @@ using Form = PythonNode::Form;
 
 TreeNodeDataPtr make_data(Form form, nb::object type, nb::object data) {
   return share(PythonNode(form, std::move(type), std::move(data)));
+}
+
+const TreeDef& empty_dict() {
+  static const auto* tree = new TreeDef(Kind::kNode, {}, make_data(Form::kDict, {}, nb::list()));
+  return *tree;
 }
 
 const PythonNode* python_node(const TreeDef& node) {
@@ -139,7 +146,7 @@ class Flattener {
     if (PyList_CheckExact(raw)) return TreeDef(Kind::kList, children_of(object));
     if (PyDict_CheckExact(raw)) return dict(object);
     nb::handle type = reinterpret_cast<PyObject*>(Py_TYPE(raw));
-    if (registry().contains(type)) return custom(object, type);
+    if (!registry_is_empty() && registry().contains(type)) return custom(object, type);
     if (is_named_tuple_object(object)) {
       return node(object, make_data(Form::kNamedTuple, nb::borrow(type), {}));
     }
@@ -152,6 +159,7 @@ class Flattener {
     return {};
   }
   TreeDef dict(nb::handle object) {
+    if (PyDict_GET_SIZE(object.ptr()) == 0) return empty_dict();  // of most calls: the keywords
     nb::list keys = sorted_keys(object);
     std::vector<TreeDef> children;
     for (size_t i = 0; i < nb::len(keys); ++i) {
