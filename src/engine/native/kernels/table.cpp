@@ -1,5 +1,5 @@
+#include <array>
 #include <string_view>
-#include <unordered_map>
 
 #include <farcall/core/environment.h>
 #include <farcall/core/error.h>
@@ -12,12 +12,41 @@
 namespace farcall::native {
 namespace {
 
-using KernelRows = std::unordered_map<std::string_view, const KernelRow*>;
+// The rows by name. A hash table without nodes, because the first program of a process waits until
+// it is filled.
+class KernelRows {
+ public:
+  // False if a row of that name is there already.
+  bool add(const KernelRow& row) {
+    const size_t slot = slot_of(row.primitive);
+    if (slots_[slot]) return false;
+    slots_[slot] = &row;
+    ++size_;
+    FARCALL_ASSERT(size_ <= kSlots / 2);
+    return true;
+  }
+  const KernelRow* find(std::string_view primitive) const { return slots_[slot_of(primitive)]; }
 
-KernelRows all_rows() {
+ private:
+  static constexpr size_t kSlots = 1024;
+
+  // The slot of the row, or the empty one for it.
+  size_t slot_of(std::string_view primitive) const {
+    size_t slot = primitive.size();
+    for (const char c : primitive) slot = slot * 31 + static_cast<unsigned char>(c);
+    slot %= kSlots;
+    while (slots_[slot] && slots_[slot]->primitive != primitive) slot = (slot + 1) % kSlots;
+    return slot;
+  }
+
+  std::array<const KernelRow*, kSlots> slots_{};
+  size_t size_ = 0;
+};
+
+const KernelRows& make_rows() {
   check_environment();
   choose_instruction_set();
-  KernelRows rows;
+  static KernelRows rows;
   for (const auto family :
        {basic_unary_rows(), math_rows(),          binary_rows(),      compare_rows(),
         convert_rows(),     select_rows(),        ternary_rows(),     structural_rows(),
@@ -26,7 +55,7 @@ KernelRows all_rows() {
         fft_rows(),         reduce_window_rows(), random_rows(),      cluster_rows(),
         collective_rows(),  top_k_rows()}) {
     for (const KernelRow& row : family) {
-      const bool is_new = rows.emplace(row.primitive, &row).second;
+      const bool is_new = rows.add(row);
       FARCALL_ASSERT(is_new);
     }
   }
@@ -34,10 +63,8 @@ KernelRows all_rows() {
 }
 
 const KernelRow* find_row(std::string_view primitive) {
-  // Never destroyed: threads may compile until the process ends.
-  static const auto* rows = new KernelRows(all_rows());
-  const auto found = rows->find(primitive);
-  return found != rows->end() ? found->second : nullptr;
+  static const KernelRows& rows = make_rows();
+  return rows.find(primitive);
 }
 
 }  // namespace

@@ -26,6 +26,8 @@ class Steps {
       : body_(body), layout_(layout_of_cluster(body)), found_(body.variable_types.size()) {}
 
   ClusterSteps run() {
+    made_.drafts.reserve(body_.equations.size());
+    made_.registers.reserve(body_.inputs.size() + body_.equations.size());
     for (uint32_t i = 0; i < body_.inputs.size(); ++i) input_number_[body_.inputs[i]] = i;
     for (size_t i = 0; i < body_.equations.size(); ++i) add(body_.equations[i], layout_.roles[i]);
     for (size_t i = 0; i < body_.outputs.size(); ++i) add_output(i);
@@ -92,6 +94,7 @@ class Steps {
 
   // `as`: the dtype that the register is read as.
   size_t converted(size_t from, DType as, DType to) {
+    if (as == to) return from;
     const Conversion conversion = make_conversion(as, to);
     if (conversion.is_copy()) return from;
     const auto [found, is_new] = converted_.try_emplace({from, as, to}, 0);
@@ -279,8 +282,9 @@ class Steps {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const DType dtype = types[i].dtype();
       // Loads that change no bits, to a sign or to bytes, keep the dtype of the equation.
-      reads[i] = make_conversion(dtype, spec.loads[i]).is_copy() ? dtype : spec.loads[i];
-      inputs[i] = repeated(converted(inputs[i], dtype, spec.loads[i]), extent);
+      const DType load = spec.loads[i];
+      reads[i] = dtype == load || make_conversion(dtype, load).is_copy() ? dtype : load;
+      inputs[i] = repeated(converted(inputs[i], dtype, load), extent);
     }
     Draft draft = {.inputs = std::move(inputs),
                    .reads = reads,
