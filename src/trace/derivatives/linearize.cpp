@@ -1,5 +1,7 @@
 // Linearization: forward mode with known values and unknown tangents.
 #include <algorithm>
+#include <ranges>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -40,11 +42,10 @@ class RecordAll final : public Interpreter {
 
 std::vector<Array> PartialRecorder::process(const Primitive& primitive, const ParamsPtr& params,
                                             std::span<const Array> inputs) {
-  std::vector<bool> is_unknown;
-  for (const Array& input : inputs) is_unknown.push_back(owns(input));
+  const auto is_own = [&](const Array& input) { return owns(input); };
   // Explicit zero tangents are known. A primitive that cannot be run stays unknown even with known
   // operands.
-  const bool is_known = std::ranges::find(is_unknown, true) == is_unknown.end();
+  const bool is_known = std::ranges::none_of(inputs, is_own);
   if (is_known && !is_known_by_transpose_alone(primitive, params.get())) {
     InterpreterScope scope(*parent());
     return bind_primitive(primitive, params, inputs);
@@ -52,6 +53,8 @@ std::vector<Array> PartialRecorder::process(const Primitive& primitive, const Pa
   if (!primitive.rules || !primitive.rules->partial_eval) {
     return Recorder::process(primitive, params, inputs);
   }
+  std::vector<bool> is_unknown(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) is_unknown[i] = is_own(inputs[i]);
   RecordAll all(*this);
   InterpreterScope scope(*parent());
   return primitive.rules->partial_eval({primitive, params, inputs, is_unknown, all});
@@ -114,7 +117,8 @@ struct LivePart {
 LivePart live_part(const Program& program, const std::vector<bool>& wanted) {
   Program live = program;
   live.outputs = select<Atom>(program.outputs, wanted);
-  live.equations.clear();
+  std::vector<Equation> equations = std::exchange(live.equations, {});
+  live.equations.reserve(equations.size());
   std::vector<bool> is_read(program.variable_types.size(), false);
   const auto read = [&](std::span<const Atom> atoms) {
     for (const Atom atom : atoms) {
@@ -122,10 +126,9 @@ LivePart live_part(const Program& program, const std::vector<bool>& wanted) {
     }
   };
   read(live.outputs);
-  for (size_t i = program.equations.size(); i-- > 0;) {
-    Equation equation = program.equations[i];
-    std::vector<bool> is_live;
-    for (const uint32_t output : equation.outputs) is_live.push_back(is_read[output]);
+  for (Equation& equation : std::views::reverse(equations)) {
+    std::vector<bool> is_live(equation.outputs.size());
+    for (size_t i = 0; i < is_live.size(); ++i) is_live[i] = is_read[equation.outputs[i]];
     const auto num_live = std::ranges::count(is_live, true);
     if (num_live == 0 && !has_effect(equation.effects)) continue;
     const auto* call = try_params<JitParams>(equation.params.get());
