@@ -215,6 +215,11 @@ def test_the_function_is_called_once():
     assert len(calls) == 3
 
 
+def test_the_first_cotangent_is_a_number_and_no_equation():
+    program = fc.make_jaxpr(fc.grad(lambda x: (x * x).sum()))(X)
+    assert "convert_element_type" not in str(program)
+
+
 def test_names_and_documentation_are_kept():
     def documented(a):
         """What it does."""

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include <farcall/ops/lax.h>
+#include <farcall/ops/promotion.h>
 #include <farcall/trace/rules.h>
 
 namespace farcall {
@@ -32,13 +33,18 @@ Array sum(const Array& x, int64_t axis) { return lax::reduce_sum(x, {&axis, 1});
 
 Array reshape(const Array& x, std::span<const int64_t> shape) { return lax::reshape(x, shape); }
 
+// A number becomes a scalar, not an equation.
+Array convert_number(const Array& x, DType dtype, bool weak_type) {
+  return convert(x, {dtype, weak_type});
+}
+
 Array slice(const Array& x, std::span<const int64_t> start, std::span<const int64_t> limit) {
   return lax::slice(x, start, limit);
 }
 
 const bool kProvided = [] {
-  static const BasicOperations operations = {
-      zeros, lax::add, transpose, broadcast, sum, lax::convert_element_type, reshape, slice};
+  static const BasicOperations operations = {zeros, lax::add,       transpose, broadcast,
+                                             sum,   convert_number, reshape,   slice};
   set_basic_operations(operations);
   return true;
 }();
