@@ -14,11 +14,17 @@
 
 namespace farcall::python {
 
+// None: "inverted_cdf", which alone has weights.
+struct QuantileChoice {
+  std::optional<numpy::QuantileMethod> method;
+};
 template <>
-struct Argument<numpy::QuantileMethod> {
-  static numpy::QuantileMethod from(nb::handle object, ArgumentPlace place) {
-    return static_cast<numpy::QuantileMethod>(
-        index_of_word(object, place, {"linear", "lower", "higher", "midpoint", "nearest"}));
+struct Argument<QuantileChoice> {
+  static QuantileChoice from(nb::handle object, ArgumentPlace place) {
+    const size_t found = index_of_word(
+        object, place, {"linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf"});
+    if (found == 5) return {};
+    return {static_cast<numpy::QuantileMethod>(found)};
   }
 };
 
@@ -95,19 +101,29 @@ void bind_quantiles(nb::module_& module) {
   const Parameter axis = {"axis", nb::none()}, out = {"out", nb::none()},
                   overwrite = {"overwrite_input", false}, keepdims = {"keepdims", false};
   using Quantile = Array (*)(const Array&, const Array&, const numpy::QuantileOptions&);
-  const std::tuple<const char*, Quantile, bool> quantiles[] = {
-      {"quantile", numpy::quantile, false},
-      {"nanquantile", numpy::quantile, true},
-      {"percentile", numpy::percentile, false},
-      {"nanpercentile", numpy::percentile, true}};
-  for (const auto& [name, function, ignores_nan] : quantiles) {
-    def_function(module, name,
-                 [function = function, ignores_nan = ignores_nan](
-                     const Array& a, const Array& q, const Axes& axes, NoOut, nb::handle,
-                     numpy::QuantileMethod method, bool keepdims) {
-                   return function(a, q, {axes, method, keepdims, ignores_nan});
-                 },
-                 {"a", "q", axis, out, overwrite, {"method", "linear"}, keepdims});
+  struct Named {
+    const char* name;
+    Quantile function;
+    double whole;  // the q that means the last element
+    bool ignores_nan;
+  };
+  for (const Named& f : {Named{"quantile", numpy::quantile, 1, false},
+                         Named{"nanquantile", numpy::quantile, 1, true},
+                         Named{"percentile", numpy::percentile, 100, false},
+                         Named{"nanpercentile", numpy::percentile, 100, true}}) {
+    def_function<1>(
+        module, f.name,
+        [f](const Array& a, const Array& q, const Axes& axes, NoOut, nb::handle,
+            QuantileChoice choice, bool keepdims, const OptionalArray& weights) {
+          if (choice.method && weights) {
+            throw Error(ErrorCode::kUnimplemented,
+                        fmt::format("{}: weights need method='inverted_cdf'", f.name));
+          }
+          if (choice.method)
+            return f.function(a, q, {axes, *choice.method, keepdims, f.ignores_nan});
+          return numpy::inverted_cdf(a, q, {weights, axes, keepdims, f.ignores_nan, f.whole});
+        },
+        {"a", "q", axis, out, overwrite, {"method", "linear"}, keepdims, {"weights", nb::none()}});
   }
   for (const bool ignores_nan : {false, true}) {
     def_function(module, ignores_nan ? "nanmedian" : "median",

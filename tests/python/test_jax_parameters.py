@@ -42,10 +42,6 @@ UFUNCS = {"out", "where"}
 LEFT_OUT_OF = {
     "numpy.argsort": {"dtype"},
     "numpy.einsum": {"_dot_general"},
-    "numpy.nanpercentile": {"weights"},
-    "numpy.nanquantile": {"weights"},
-    "numpy.percentile": {"weights"},
-    "numpy.quantile": {"weights"},
     "lax.all_gather": {"to"},
     "lax.cond": {"true_fun", "false_fun"},
     "lax.igamma": {"a"},

@@ -160,6 +160,37 @@ def test_a_part_that_names_an_element_gives_it():
         assert fnp.percentile(x, 30, method=method) == 3
 
 
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)])
+@pytest.mark.parametrize("q", [0.0, 0.3, 1.0, [0.1, 0.5, 0.75], []])
+def test_quantiles_by_weights(axis, q):
+    rng = np.random.default_rng(5)
+    data, weights = rng.normal(size=(4, 5)), rng.integers(0, 4, size=(4, 5)).astype(float)
+    x, parts = fnp.asarray(data, dtype=F64), fnp.asarray(np.array(q), dtype=F64)
+    for given in (None, weights):
+        for keepdims in (False, True):
+            options = {"method": "inverted_cdf", "axis": axis, "keepdims": keepdims}
+            want = np.quantile(data, q, weights=given, **options)
+            found = fnp.quantile(x, parts, weights=given, **options)
+            np.testing.assert_array_equal(found, want)
+    np.testing.assert_array_equal(
+        fnp.percentile(x, 30, 1, method="inverted_cdf", weights=weights[0]),
+        np.percentile(data, 30, 1, method="inverted_cdf", weights=weights[0]),
+    )
+
+
+def test_quantiles_by_weights_with_nans_and_what_is_refused():
+    data, weights = np.array([[3, NAN, 1], [2, 5, 4]]), np.array([1.0, 9.0, 1.0])
+    options = {"axis": 1, "method": "inverted_cdf", "weights": weights}
+    np.testing.assert_array_equal(fnp.quantile(data, 0.6, **options), [NAN, 5])
+    np.testing.assert_array_equal(fnp.nanquantile(data, 0.6, **options), [3, 5])
+    np.testing.assert_array_equal(fnp.nanpercentile(data, 60, **options), [3, 5])
+    assert np.isnan(fnp.quantile(data, 0.6, 1, method="inverted_cdf", weights=0 * weights)).all()
+    with pytest.raises(NotImplementedError, match="quantile: weights need method='inverted_cdf'"):
+        fnp.quantile(data, 0.6, 1, weights=weights)
+    with pytest.raises(ValueError, match="quantile: weights must have the shape of"):
+        fnp.quantile(data, 0.6, method="inverted_cdf", weights=weights)
+
+
 def test_quantiles_of_extreme_values():
     highest = np.finfo(np.float32).max
     x = fnp.asarray(np.array([-highest, highest], np.float32))

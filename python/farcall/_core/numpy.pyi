@@ -523,6 +523,8 @@ def quantile(
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: Any = None,
 ) -> Array: ...
 def nanquantile(
     a: Any,
@@ -532,6 +534,8 @@ def nanquantile(
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: Any = None,
 ) -> Array: ...
 def percentile(
     a: Any,
@@ -541,6 +545,8 @@ def percentile(
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: Any = None,
 ) -> Array: ...
 def nanpercentile(
     a: Any,
@@ -550,6 +556,8 @@ def nanpercentile(
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: Any = None,
 ) -> Array: ...
 def median(
     a: Any,

@@ -39,8 +39,11 @@ _ORDER = {
           out: not supported.
           overwrite_input: ignored.
           method: "linear", "lower", "higher", "midpoint" or "nearest": the value of a quantile
-            between two elements.
+            between two elements; or "inverted_cdf": the smallest element at which the sorted
+            weights sum up to ``q`` of their total.
           keepdims: whether the axes stay, with size 1.
+          weights: for "inverted_cdf": of the shape of ``a``, or of the size of the one axis;
+            default: ones.
         """,
     "nanquantile": "``quantile`` of the elements that are not NaN.",
     "percentile": "``quantile`` with ``q`` from 0 to 100.",
