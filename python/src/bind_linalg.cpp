@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/error.h>
 #include <farcall/linalg/linalg.h>
 
 #include "array_object.h"
@@ -71,6 +72,53 @@ void bind_factorizations(nb::module_& module) {
       nb::arg("x").none(), nb::arg("vectors"));
 }
 
+void bind_condensed_forms(nb::module_& module) {
+  def_function(module, "hessenberg",
+               [](const Array& a) {
+                 const auto [h, taus] = linalg::hessenberg(a);
+                 return wrap_present({h, taus});
+               },
+               {"a"});
+  def_function<1>(module, "tridiagonal",
+                  [](const Array& a, bool lower) {
+                    const auto [t, d, e, taus] = linalg::tridiagonal(a, lower);
+                    return wrap_present({t, d, e, taus});
+                  },
+                  {"a", {"lower", true}});
+}
+
+void bind_matrix_products(nb::module_& module) {
+  def_function<2>(module, "ormqr",
+                  [](const Array& a, const Array& taus, const Array& c, bool left, bool transpose) {
+                    return linalg::ormqr(a, taus, c, {left, transpose});
+                  },
+                  {"a", "taus", "c", {"left", true}, {"transpose", false}});
+  def_function<3>(
+      module, "symmetric_product",
+      [](const Array& a, const Array& c, double alpha, double beta, bool symmetrize_output) {
+        return linalg::symmetric_product(a, c, {alpha, beta, symmetrize_output});
+      },
+      {"a_matrix", "c_matrix", {"alpha", 1.0}, {"beta", 0.0}, {"symmetrize_output", false}});
+  def_function(module, "cholesky_update", linalg::cholesky_update, {"r_matrix", "w_vector"});
+  // is_hermitian exists for compatibility with JAX and is ignored.
+  def_function<4>(
+      module, "qdwh",
+      [](const Array& x, nb::handle, std::optional<int64_t> max_iterations,
+         std::optional<double> eps, nb::handle dynamic_shape) {
+        if (!dynamic_shape.is_none()) {
+          throw Error(ErrorCode::kUnimplemented,
+                      "qdwh: dynamic_shape must be None; slice x to its true shape");
+        }
+        const auto [u, h, iterations, is_converged] = linalg::qdwh(x, {max_iterations, eps});
+        return wrap_present({u, h, iterations, is_converged});
+      },
+      {"x",
+       {"is_hermitian", false},
+       {"max_iterations", nb::none()},
+       {"eps", nb::none()},
+       {"dynamic_shape", nb::none()}});
+}
+
 void bind_spectra(nb::module_& module) {
   def_function(module, "_eigh",
                [](const Array& x, bool lower, bool symmetrize_input, const linalg::Subset& subset) {
@@ -96,6 +144,8 @@ void bind_spectra(nb::module_& module) {
 }
 
 void bind_systems(nb::module_& module) {
+  def_function<1>(module, "tridiagonal_solve", linalg::tridiagonal_solve,
+                  {"dl", "d", "du", "b", {"perturb_singular", false}});
   module.def(
       "triangular_solve",
       [](nb::handle a, nb::handle b, bool left_side, bool lower, bool transpose_a, bool conjugate_a,
@@ -113,6 +163,8 @@ void bind_systems(nb::module_& module) {
 
 void bind_linalg(nb::module_& module) {
   bind_factorizations(module);
+  bind_condensed_forms(module);
+  bind_matrix_products(module);
   bind_spectra(module);
   bind_systems(module);
 }

@@ -42,7 +42,7 @@ struct Work {
 };
 
 // Eigenvalues are written as T; for real matrices, n real parts are followed by n imaginary parts.
-#define FARCALL_LAPACK(T, p, orthogonal)                                                 \
+#define FARCALL_LAPACK(T, p, orthogonal, symmetric)                                      \
   inline int potrf(char uplo, int n, T* a, int lda) {                                    \
     int info = 0;                                                                        \
     LAPACK_##p##potrf(&uplo, &n, a, &lda, &info);                                        \
@@ -62,11 +62,23 @@ struct Work {
     int info = 0;                                                                        \
     LAPACK_##p##orthogonal##glq(&m, &n, &k, a, &lda, tau, w.work, &w.size, &info);       \
     return info;                                                                         \
+  }                                                                                      \
+  inline int gehrd(int n, T* a, int lda, T* tau, const Work<T>& w) {                     \
+    int info = 0;                                                                        \
+    const int first = 1;                                                                 \
+    LAPACK_##p##gehrd(&n, &first, &n, a, &lda, tau, w.work, &w.size, &info);             \
+    return info;                                                                         \
+  }                                                                                      \
+  inline int sytrd(char uplo, int n, T* a, int lda, Real<T>* d, Real<T>* e, T* tau,      \
+                   const Work<T>& w) {                                                   \
+    int info = 0;                                                                        \
+    LAPACK_##p##symmetric##trd(&uplo, &n, a, &lda, d, e, tau, w.work, &w.size, &info);   \
+    return info;                                                                         \
   }
-FARCALL_LAPACK(float, s, or)
-FARCALL_LAPACK(double, d, or)
-FARCALL_LAPACK(std::complex<float>, c, un)
-FARCALL_LAPACK(std::complex<double>, z, un)
+FARCALL_LAPACK(float, s, or, sy)
+FARCALL_LAPACK(double, d, or, sy)
+FARCALL_LAPACK(std::complex<float>, c, un, he)
+FARCALL_LAPACK(std::complex<double>, z, un, he)
 #undef FARCALL_LAPACK
 
 #define FARCALL_LAPACK(T, p)                                                                       \

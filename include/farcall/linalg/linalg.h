@@ -1,8 +1,8 @@
 // Linear algebra (namespace farcall::linalg): factorizations by foreign calls of LAPACK, and
 // functions based on them. All take matrices stacked along any number of leading dimensions, of
 // float32, float64, complex64 or complex128, and can be recorded and batched. All can be
-// differentiated, except geqrf, householder_product and schur. The sources of the derivatives are
-// named where they are computed (src/linalg/).
+// differentiated, except geqrf, hessenberg, householder_product, schur and tridiagonal. The sources
+// of the derivatives are named where they are computed (src/linalg/).
 //
 // Shapes below are those of one matrix: x is [m, n], and k is the smaller of m and n. Functions of
 // square matrices raise for others. The leading dimensions come first in all operands and results.
@@ -63,6 +63,13 @@ struct Geqrf {
 FARCALL_API Geqrf geqrf(const Array& x);
 // The first columns of the product of the Householder reflections, as many as `a` has.
 FARCALL_API Array householder_product(const Array& a, const Array& taus);
+// Q c, or c Q unless `left`, with the square Q of these reflections, or its adjoint if `transpose`.
+struct OrmqrOptions {
+  bool left = true;
+  bool transpose = false;
+};
+FARCALL_API Array ormqr(const Array& a, const Array& taus, const Array& c,
+                        const OrmqrOptions& options = {});
 
 // A range of values: the first and one past the last; default: all.
 using Subset = std::optional<std::pair<int64_t, int64_t>>;
@@ -97,6 +104,48 @@ struct Schur {
   Array t, q;  // null unless requested
 };
 FARCALL_API Schur schur(const Array& x, bool vectors = true);
+
+// Square x = Q H Q^H with H zero below the first subdiagonal. `a` holds H and, below, the
+// Householder vectors of Q, whose factors are `taus`, [n - 1].
+struct Hessenberg {
+  Array a, taus;
+};
+FARCALL_API Hessenberg hessenberg(const Array& x);
+// Hermitian x = Q T Q^H with the real tridiagonal T, which has the diagonal d, [n], and beside it
+// e, [n - 1]. Reads and overwrites the lower (upper) triangle: `a` holds T and the Householder
+// vectors of Q, whose factors are `taus`, [n - 1].
+struct Tridiagonal {
+  Array a, d, e, taus;
+};
+FARCALL_API Tridiagonal tridiagonal(const Array& x, bool lower = true);
+
+// x of x[i - 1] dl[i] + x[i] d[i] + x[i + 1] du[i] = b[i], where the first dl and the last du are
+// ignored. The diagonals are [n], b is [n, k]. With `perturb_singular`, tiny pivots are enlarged,
+// so that x is finite for singular matrices.
+FARCALL_API Array tridiagonal_solve(const Array& dl, const Array& d, const Array& du,
+                                    const Array& b, bool perturb_singular = false);
+
+// alpha a a^T + beta c for real a, [m, n], and symmetric c, [m, m].
+struct SymmetricProductOptions {
+  double alpha = 1, beta = 0;
+  bool symmetrize_output = false;  // replace the upper triangle by the transposed lower one
+};
+FARCALL_API Array symmetric_product(const Array& a, const Array& c,
+                                    const SymmetricProductOptions& options = {});
+// The upper triangular S with S^T S = r^T r + w w^T; r is real and upper triangular, w [n].
+FARCALL_API Array cholesky_update(const Array& r, const Array& w);
+
+// One matrix x = U H by the QR-based dynamically weighted Halley iteration: U has orthonormal
+// columns, H is positive semidefinite. Ends when a step changes U by less than (4 eps)^(1/3) of its
+// size. eps defaults to the precision of the dtype, max_iterations to 10.
+struct QdwhOptions {
+  std::optional<int64_t> max_iterations = {};
+  std::optional<double> eps = {};
+};
+struct PolarIteration {
+  Array u, h, iterations, is_converged;
+};
+FARCALL_API PolarIteration qdwh(const Array& x, const QdwhOptions& options = {});
 
 // Solves op(a) x = b, or x op(a) = b unless left_side. Only one triangle of `a` is read. b is a
 // matrix, or a vector that stands for one column (left_side) or row.

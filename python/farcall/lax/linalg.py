@@ -12,25 +12,39 @@ from typing import Any
 from farcall._core import Array
 from farcall._core import linalg as _functions
 from farcall._core.linalg import cholesky as cholesky
+from farcall._core.linalg import cholesky_update as cholesky_update
+from farcall._core.linalg import hessenberg as hessenberg
 from farcall._core.linalg import householder_product as householder_product
 from farcall._core.linalg import lu as lu
 from farcall._core.linalg import lu_pivots_to_permutation as lu_pivots_to_permutation
+from farcall._core.linalg import ormqr as ormqr
+from farcall._core.linalg import qdwh as qdwh
+from farcall._core.linalg import symmetric_product as symmetric_product
 from farcall._core.linalg import triangular_solve as triangular_solve
+from farcall._core.linalg import tridiagonal as tridiagonal
+from farcall._core.linalg import tridiagonal_solve as tridiagonal_solve
 
 __all__ = [
     "EigImplementation",
     "EighImplementation",
     "SvdAlgorithm",
     "cholesky",
+    "cholesky_update",
     "eig",
     "eigh",
+    "hessenberg",
     "householder_product",
     "lu",
     "lu_pivots_to_permutation",
+    "ormqr",
+    "qdwh",
     "qr",
     "schur",
     "svd",
+    "symmetric_product",
     "triangular_solve",
+    "tridiagonal",
+    "tridiagonal_solve",
 ]
 
 

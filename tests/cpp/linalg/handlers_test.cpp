@@ -28,10 +28,10 @@ std::string message_of(const char* target, std::vector<ShapeDtype> results,
 }
 
 TEST(Targets, AreRegisteredWhenTheLibraryIsLoaded) {
-  for (const char* name :
-       {"farcall_cholesky", "farcall_geev", "farcall_gees", "farcall_geqrf", "farcall_gesdd",
-        "farcall_getrf", "farcall_laswp", "farcall_lu_pivots_to_permutation", "farcall_lu_solve",
-        "farcall_orgqr", "farcall_syevd", "farcall_trsm"}) {
+  for (const char* name : {"farcall_cholesky", "farcall_geev", "farcall_gees", "farcall_gehrd",
+                           "farcall_geqrf", "farcall_gesdd", "farcall_getrf", "farcall_laswp",
+                           "farcall_lu_pivots_to_permutation", "farcall_lu_solve", "farcall_orgqr",
+                           "farcall_gtsv", "farcall_syevd", "farcall_sytrd", "farcall_trsm"}) {
     EXPECT_TRUE(is_registered(name)) << name;
     EXPECT_TRUE(is_batch_partitionable(name)) << name;
   }

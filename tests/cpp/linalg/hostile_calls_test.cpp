@@ -70,6 +70,17 @@ const std::vector<Call>& good_calls() {
       {"farcall_gesdd", {wide}, {f64({2, 3})}, {{"full_matrices", false}, {"compute_uv", false}}},
       {"farcall_syevd", {square}, {square, f64({2, 3})}, {{"lower", true}}},
       {"farcall_gees", {square}, {square, square}, {}},
+      {"farcall_gehrd", {square}, {square, f64({2, 2})}, {}, {{0, 0}}},
+      {"farcall_sytrd",
+       {square},
+       {square, f64({2, 3}), f64({2, 2}), f64({2, 2})},
+       {{"lower", true}},
+       {{0, 0}}},
+      {"farcall_gtsv",
+       {f64({2, 3}), f64({2, 3}), f64({2, 3}), wide},
+       {wide},
+       {{"perturb_singular", true}},
+       {{3, 0}}},
       {"farcall_geev",
        {square},
        {{DType::kComplex128, {2, 3}}, complex, complex},
@@ -98,7 +109,7 @@ TEST(HostileCalls, TheCallsFromWhichTheOthersAreMadeWork) {
     EXPECT_EQ(run(call).size(), call.results.size()) << call.target;
     targets.insert(call.target);
   }
-  EXPECT_EQ(targets.size(), 13u);
+  EXPECT_EQ(targets.size(), 16u);
 }
 
 // ---- random changes ----
@@ -220,6 +231,8 @@ TEST(HostileCalls, TheErrorNamesTheOperandAndWhatCame) {
               HasSubstr("are (f64[2,3,3], f64[2,3]) by the shape rule"));
   EXPECT_THAT(refusal({"farcall_orgqr", {f64({3, 2}), f64({3})}, {f64({3, 2})}, {}}),
               HasSubstr("got 3 reflections for 3 rows and 2 columns"));
+  EXPECT_THAT(refusal({"farcall_gehrd", {f64({3, 3})}, {f64({3, 3}), f64({3})}, {}}),
+              HasSubstr("by the shape rule"));
   EXPECT_THAT(refusal({"farcall_cholesky", {i32({2, 2})}, {i32({2, 2})}, {}}),
               HasSubstr("operand a must be f32, f64, c64 or c128[...,n,n], got i32[2,2]"));
   EXPECT_THAT(refusal({"farcall_gees", {square}, {square, square}, {}, {{0, 1}}}),
