@@ -77,6 +77,24 @@ struct Argument<SchurOutput> {
   }
 };
 
+// The eigenvalues to compute: "a": all, "i": a range of indices, "v": a range of values.
+enum class Selection { kAll, kIndices, kValues };
+
+template <>
+struct Argument<Selection> {
+  static Selection from(nb::handle object, ArgumentPlace place) {
+    return static_cast<Selection>(index_of_word(object, place, {"a", "i", "v"}));
+  }
+};
+
+enum class MultipliedSide { kRight, kLeft };
+template <>
+struct Argument<MultipliedSide> {
+  static MultipliedSide from(nb::handle object, ArgumentPlace place) {
+    return static_cast<MultipliedSide>(index_of_word(object, place, {"right", "left"}));
+  }
+};
+
 namespace {
 
 using FactorAndLower = std::pair<Array, bool>;
@@ -98,6 +116,13 @@ void bind_special_matrices(nb::module_& module) {
                {"c"});
   def_function(module, "companion", [](const ListedArray& a) { return linalg::companion(a); },
                {"a"});
+  def_function(module, "fiedler_companion", linalg::fiedler_companion, {"a"});
+  def_function(module, "leslie", linalg::leslie, {"f", "s"});
+  def_function(module, "convolution_matrix",
+               [](const Array& a, int64_t n, const std::string& mode) {
+                 return linalg::convolution_matrix(a, n, mode);
+               },
+               {"a", "n", {"mode", "full"}});
   def_function(module, "sqrtm",
                [](const Array& a, int64_t blocksize) {
                  if (blocksize > 1) {
@@ -113,12 +138,19 @@ void bind_special_matrices(nb::module_& module) {
                   },
                   {"A", "B", "C", {"method", "schur"}, {"tol", 1e-8}});
   def_function(module, "fiedler", [](const ListedArray& a) { return linalg::fiedler(a); }, {"a"});
-  def_function(module, "pascal",
-               [](int64_t n, const std::optional<std::string>& kind) {
-                 return linalg::pascal(n, kind.value_or("symmetric"));
-               },
-               {"n", {"kind", nb::none()}});
+  using OfKind = Array (*)(int64_t, std::string_view);
+  const std::pair<const char*, OfKind> of_kinds[] = {{"pascal", linalg::pascal},
+                                                     {"invpascal", linalg::invpascal}};
+  for (const auto& [name, function] : of_kinds) {
+    def_function(module, name,
+                 [function = function](int64_t n, const std::optional<std::string>& kind) {
+                   return function(n, kind.value_or("symmetric"));
+                 },
+                 {"n", {"kind", nb::none()}});
+  }
   def_function(module, "hilbert", linalg::hilbert, {"n"});
+  def_function(module, "invhilbert", linalg::invhilbert, {"n"});
+  def_function(module, "helmert", linalg::helmert, {"n", {"full", false}});
   def_function(module, "hadamard", linalg::hadamard, {"n", {"dtype", "int32"}});
   def_function<1>(
       module, "dft",
@@ -250,12 +282,81 @@ void bind_scipy_factorizations(nb::module_& module) {
                 {"eigvals", nb::none()},
                 {"type", 1},
                 check});
+  def_function<3>(module, "hessenberg",
+                  [](const Array& a, bool calc_q, nb::handle, nb::handle) {
+                    const auto [h, q] = scipy::linalg::hessenberg(a);
+                    return calc_q ? to_python(std::pair(h, q)) : to_python(h);
+                  },
+                  {"a", {"calc_q", false}, overwrite_a, check});
+  def_function(module, "rsf2csf",
+               [](const Array& t, const Array& z, nb::handle) {
+                 const auto [form, vectors] = scipy::linalg::rsf2csf(t, z);
+                 return std::pair(form, vectors);
+               },
+               {"T", "Z", check});
   def_function(module, "schur",
                [](const Array& a, SchurOutput output) {
                  const auto [t, z] = scipy::linalg::schur(a, output == SchurOutput::kComplex);
                  return std::pair(t, z);
                },
                {"a", {"output", "real"}});
+}
+
+linalg::Subset indices_selected(Selection selection, nb::handle range) {
+  if (selection == Selection::kAll) return {};
+  if (selection == Selection::kValues) {
+    throw Error(ErrorCode::kUnimplemented, "eigh_tridiagonal: select='v' is not supported");
+  }
+  const std::string function = "eigh_tridiagonal";
+  const auto bounds =
+      Argument<std::optional<std::vector<int64_t>>>::from(range, {function, "select_range"});
+  if (!bounds || bounds->size() != 2) {
+    invalid_argument(
+        fmt::format("eigh_tridiagonal: select='i' needs select_range, the first and "
+                    "the last index; got {}",
+                    repr_of(range)));
+  }
+  return std::pair((*bounds)[0], (*bounds)[1] + 1);
+}
+
+void bind_more_factorizations(nb::module_& module) {
+  const Parameter overwrite_a = {"overwrite_a", false};
+  // `tol` and `key` exist for compatibility with JAX and are ignored.
+  def_function<5>(module, "eigh_tridiagonal",
+                  [](const Array& d, const Array& e, bool eigvals_only, Selection select,
+                     nb::handle range, nb::handle, nb::handle) {
+                    const auto [v, w] =
+                        scipy::linalg::eigh_tridiagonal(d, e, indices_selected(select, range));
+                    return eigvals_only ? to_python(w) : to_python(std::pair(w, v));
+                  },
+                  {"d",
+                   "e",
+                   {"eigvals_only", false},
+                   {"select", "a"},
+                   {"select_range", nb::none()},
+                   {"tol", nb::none()},
+                   {"key", nb::none()}});
+  def_function(module, "qr_multiply",
+               [](const Array& a, const Array& c, MultipliedSide side, bool pivoting,
+                  bool conjugate, nb::handle, nb::handle) {
+                 const auto [product, r, order] = scipy::linalg::qr_multiply(
+                     a, c, {side == MultipliedSide::kLeft, pivoting, conjugate});
+                 return pivoting ? to_python(std::tuple(product, r, order))
+                                 : to_python(std::pair(product, r));
+               },
+               {"a",
+                "c",
+                {"mode", "right"},
+                {"pivoting", false},
+                {"conjugate", false},
+                overwrite_a,
+                {"overwrite_c", false}});
+  def_function(module, "_funm",
+               [](const Array& t, const Array& z, const Array& values) {
+                 const auto [value, error] = scipy::linalg::funm(t, z, values);
+                 return std::pair(value, error);
+               },
+               {"T", "Z", "values"});
 }
 
 void bind_functions_of_matrices(nb::module_& module) {
@@ -289,6 +390,7 @@ void bind_scipy_linalg(nb::module_& module) {
   bind_special_matrices(module);
   bind_triangular_systems(module);
   bind_scipy_factorizations(module);
+  bind_more_factorizations(module);
   bind_functions_of_matrices(module);
 }
 

@@ -141,6 +141,25 @@ OrderedQr qr(const Array& a, const QrOptions& options) {
   return {q, r, order};
 }
 
+QrProduct qr_multiply(const Array& a_in, const Array& c_in, const QrMultiplyOptions& options) {
+  const auto [a, c] = strong_inexact(a_in, c_in, "qr_multiply");
+  strict::check_matrices("qr_multiply", a);
+  const int64_t wanted = options.from_left ? std::min(rows(a), columns(a)) : rows(a);
+  const bool is_vector = c.rank() == 1;
+  const Array matrix = !is_vector          ? c
+                       : options.from_left ? strict::as_column(c)
+                                           : strict::as_row(c);
+  if (matrix.rank() < 2 || (options.from_left ? rows(matrix) : columns(matrix)) != wanted) {
+    invalid_argument(fmt::format("qr_multiply: c must have {} {} for a {}, got {}", wanted,
+                                 options.from_left ? "rows" : "columns", a.type().to_string(),
+                                 c.type().to_string()));
+  }
+  const auto [q, r, order] = qr(a, {.full = false, .pivoting = options.pivoting});
+  const Array factor = options.conjugate ? numpy::conjugate(q) : q;
+  const Array product = options.from_left ? matmul(factor, matrix) : matmul(matrix, factor);
+  return {is_vector ? numpy::ravel(product) : product, r, order};
+}
+
 strict::Schur schur(const Array& a, bool as_complex) {
   const Array x = strong_inexact(a, "schur");
   if (!as_complex || is_complex(x.dtype())) return strict::schur(x);

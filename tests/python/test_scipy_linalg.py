@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import farcall as fc
+import farcall.numpy as fnp
+import jax
 import numpy as np
 import pytest
 from farcall.scipy import linalg
@@ -132,6 +134,20 @@ FORMS = {
     "circulant": lambda m: m.circulant(V),
     "companion": lambda m: m.companion(V),
     "hilbert": lambda m: m.hilbert(3),
+    "inverse of hilbert": lambda m: m.invhilbert(6),
+    "inverse of pascal": lambda m: m.invpascal(6),
+    "inverse of pascal, lower": lambda m: m.invpascal(5, "lower"),
+    "inverse of pascal, upper": lambda m: m.invpascal(5, kind="upper"),
+    "helmert": lambda m: m.helmert(5),
+    "full helmert": lambda m: m.helmert(4, full=True),
+    "helmert of one": lambda m: m.helmert(1),
+    "leslie": lambda m: m.leslie(V, V[1:]),
+    "fiedler_companion": lambda m: m.fiedler_companion(V),
+    "fiedler_companion of odd size": lambda m: m.fiedler_companion(np.arange(1.0, 7)),
+    "fiedler_companion of two": lambda m: m.fiedler_companion(V[:2]),
+    "convolution_matrix": lambda m: m.convolution_matrix(V, 3),
+    "convolution_matrix, same": lambda m: m.convolution_matrix(V, 5, "same"),
+    "convolution_matrix, valid": lambda m: m.convolution_matrix(V, 2, mode="valid"),
     "fiedler": lambda m: m.fiedler(V),
     "pascal": lambda m: m.pascal(6),
     "pascal, lower": lambda m: m.pascal(5, "lower"),
@@ -153,8 +169,111 @@ def test_forms(name):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
+STACK = R.normal(size=(2, 3, 4))
+STACKED = {
+    "toeplitz": lambda m: m.toeplitz(STACK),
+    "toeplitz of two": lambda m: m.toeplitz(STACK, V[:3]),
+    "hankel": lambda m: m.hankel(STACK),
+    "hankel of two": lambda m: m.hankel(V, STACK),
+    "circulant": lambda m: m.circulant(STACK),
+    "companion": lambda m: m.companion(STACK),
+    "fiedler_companion": lambda m: m.fiedler_companion(STACK),
+    "leslie": lambda m: m.leslie(STACK, V[1:]),
+    "convolution_matrix": lambda m: m.convolution_matrix(STACK, 3),
+}
+
+
+@pytest.mark.parametrize("name", STACKED)
+def test_forms_of_stacked_vectors(name):
+    with jax.enable_x64(True):
+        ours, theirs = STACKED[name](linalg), STACKED[name](jax.scipy.linalg)
+    assert ours.dtype == theirs.dtype
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+def test_functions_by_the_schur_form(dtype):
+    a = (A + (0.5j * A.T if np.dtype(dtype).kind == "c" else 0)).astype(dtype)
+    tolerance = 2000 * np.finfo(dtype).eps
+    found, error = linalg.funm(a, fnp.sin, disp=False)
+    wanted, wanted_error = scipy_linalg.funm(a, np.sin, disp=False)
+    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+    assert wanted_error / 10 < error < 10 * wanted_error
+    assert np.array_equal(linalg.funm(np.eye(3), fnp.exp), np.e * np.eye(3))
+    for given in (linalg.schur(a), linalg.schur(a, output="complex")):
+        form, vectors = linalg.rsf2csf(*given)
+        wanted = scipy_linalg.rsf2csf(*map(np.asarray, given))
+        np.testing.assert_allclose(form, wanted[0], rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(vectors, wanted[1], rtol=tolerance, atol=tolerance)
+    stacked = linalg.rsf2csf(np.stack([form, 2 * form]), vectors)
+    np.testing.assert_allclose(stacked[0][1], 2 * form, rtol=tolerance, atol=tolerance)
+    with pytest.raises(ValueError, match="funm: A must be one square matrix"):
+        linalg.funm(A[None], fnp.sin)
+    with pytest.raises(ValueError, match="rsf2csf: T and Z must be of one size"):
+        linalg.rsf2csf(A, A[:2, :2])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+def test_hessenberg(dtype):
+    a = (np.stack([A, A.T]) * (1 + (1j if dtype == np.complex128 else 0))).astype(dtype)
+    h, q = linalg.hessenberg(a, calc_q=True)
+    tolerance = 50 * np.finfo(dtype).eps
+    for i in range(2):
+        wanted = scipy_linalg.hessenberg(a[i], calc_q=True)
+        np.testing.assert_allclose(h[i], wanted[0], rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(q[i], wanted[1], rtol=tolerance, atol=tolerance)
+    np.testing.assert_array_equal(linalg.hessenberg(a), h)
+    for n in (0, 1):
+        small = linalg.hessenberg(np.ones((n, n)), calc_q=True)
+        np.testing.assert_array_equal(small, np.ones((2, n, n)))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_eigenvalues_of_tridiagonal_matrices(dtype):
+    off = (V[:3] * (1 + (2j if dtype == np.complex128 else 0))).astype(dtype)
+    w, v = linalg.eigh_tridiagonal(V, off)
+    matrix = np.diag(V) + np.diag(off, 1) + np.diag(off.conj(), -1)
+    np.testing.assert_allclose(w, np.linalg.eigvalsh(matrix), rtol=1e-12)
+    np.testing.assert_allclose(matrix @ np.asarray(v), v * w, atol=1e-12)
+    only = linalg.eigh_tridiagonal(V, off, eigvals_only=True, select="i", select_range=(1, 2))
+    np.testing.assert_allclose(only, w[1:3], rtol=1e-12)
+    with pytest.raises(NotImplementedError, match="eigh_tridiagonal: select='v' is not supported"):
+        linalg.eigh_tridiagonal(V, off, select="v", select_range=(0, 1))
+    with pytest.raises(ValueError, match="eigh_tridiagonal: select='i' needs select_range"):
+        linalg.eigh_tridiagonal(V, off, select="i")
+    with pytest.raises(ValueError, match="eigh_tridiagonal: d must be a vector, and e one with"):
+        linalg.eigh_tridiagonal(V, V)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (3, 4), (4, 4)])
+def test_products_with_the_factor_of_qr(shape):
+    a = R.normal(size=shape) + 1j * R.normal(size=shape)
+    for mode, c in (
+        ("right", R.normal(size=(2, shape[0]))),
+        ("left", R.normal(size=(min(shape), 2))),
+    ):
+        for given in (c, c[0] if mode == "right" else c[:, 0]):
+            for options in ({}, {"pivoting": True}, {"conjugate": True}):
+                found = linalg.qr_multiply(a, given, mode, **options)
+                with jax.enable_x64(True):
+                    wanted = jax.scipy.linalg.qr_multiply(a, given, mode, **options)
+                for x, y in zip(found, wanted, strict=True):
+                    np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12)
+    with pytest.raises(ValueError, match="qr_multiply: c must have"):
+        linalg.qr_multiply(a, np.ones((9, 9)))
+    with pytest.raises(ValueError, match="qr_multiply: mode must be"):
+        linalg.qr_multiply(a, c, "middle")
+
+
 def test_what_is_refused():
     for call, text in (
+        (lambda: linalg.leslie(V, V), "leslie: f must have at least two elements, and s one"),
+        (lambda: linalg.helmert(0), "helmert: n must be positive, got 0"),
+        (lambda: linalg.invhilbert(-1), "invhilbert: n must not be negative, got -1"),
+        (lambda: linalg.invpascal(3, "m"), "invpascal: kind must be 'symmetric'"),
+        (lambda: linalg.convolution_matrix(V, 0), "convolution_matrix: a must be a vector"),
+        (lambda: linalg.convolution_matrix(V, 2, "x"), "convolution_matrix: mode must be"),
+        (lambda: linalg.fiedler_companion(V[:0]), "fiedler_companion: the polynomial must have"),
         (lambda: linalg.hadamard(6), "hadamard: n must be a power of two, got 6"),
         (lambda: linalg.pascal(3, "m"), "pascal: kind must be 'symmetric', 'lower' or 'upper'"),
         (lambda: linalg.pascal(-1), "pascal: n must not be negative, got -1"),

@@ -63,6 +63,36 @@ FARCALL_API Array expm(const Array& a, const ExpmOptions& options = {});
 // The exponential of `a` and its derivative in the direction e.
 FARCALL_API std::pair<Array, Array> expm_frechet(const Array& a, const Array& e);
 
+// The function of a matrix z t z^H, with its complex Schur form, whose values at the diagonal of t
+// are given; and an estimate of the relative error, which grows where eigenvalues nearly coincide.
+struct MatrixFunction {
+  Array value, error;
+};
+FARCALL_API MatrixFunction funm(const Array& t, const Array& z, const Array& values);
+// The complex Schur form from the real one; the leading dimensions of both are broadcast.
+FARCALL_API farcall::linalg::Schur rsf2csf(const Array& t, const Array& z);
+// a = q h q^H with q unitary and h zero below the first subdiagonal; neither has a derivative.
+struct UnitaryForm {
+  Array h, q;
+};
+FARCALL_API UnitaryForm hessenberg(const Array& a);
+// The eigenvalues and eigenvectors of one Hermitian matrix with diagonal d, [n], and superdiagonal
+// e, [n - 1].
+FARCALL_API farcall::linalg::Eigh eigh_tridiagonal(const Array& d, const Array& e,
+                                                   const farcall::linalg::Subset& subset = {});
+// The product q c (`from_left`) or c q of the factor of a = q r, which has as many columns as rank;
+// r; and the order of the columns with `pivoting`. A vector c is one column, or one row.
+struct QrMultiplyOptions {
+  bool from_left = false;
+  bool pivoting = false;
+  bool conjugate = false;  // of q
+};
+struct QrProduct {
+  Array product, r, order;
+};
+FARCALL_API QrProduct qr_multiply(const Array& a, const Array& c,
+                                  const QrMultiplyOptions& options = {});
+
 // The principal square root, complex, by the Schur form; it has no derivative.
 FARCALL_API Array sqrtm(const Array& a);
 // x with a x + x b = c, by the Schur forms of `a` and b; it has no derivative. NaN if the sum of an

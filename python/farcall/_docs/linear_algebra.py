@@ -171,14 +171,35 @@ _NORMS = {
 _SPECIAL_MATRICES = {
     "toeplitz": """The matrix of first column ``c`` and first row ``r``, constant along diagonals.
 
-        ``r`` defaults to the conjugate of ``c``; its first element is ignored.
+        ``r`` defaults to the conjugate of ``c``; its first element is ignored. Vectors may be
+        stacked along leading dimensions.
         """,
     "hankel": """The matrix of first column ``c`` and last row ``r``, constant along antidiagonals.
 
-        ``r`` defaults to zeros; its first element is ignored.
+        ``r`` defaults to zeros; its first element is ignored. Vectors may be stacked along leading
+        dimensions.
         """,
     "circulant": "The matrix whose columns are ``c`` rotated down by 0, 1, 2, … elements.",
     "companion": "The matrix with characteristic polynomial ``a``, highest power first.",
+    "fiedler_companion": "The companion matrix of ``a`` in Fiedler's form, with five diagonals.",
+    "leslie": "The matrix with first row ``f`` and subdiagonal ``s``, which has an element less.",
+    "convolution_matrix": """The matrix whose product with a vector is its convolution with ``a``.
+
+        Args:
+          a: vectors, in the last dimension.
+          n: the size of the vectors to convolve with.
+          mode: "full", "same" or "valid", as of ``numpy.convolve``.
+
+        Raises:
+          ValueError: for an empty ``a``, ``n`` below 1, and another mode.
+        """,
+    "invhilbert": "The inverse of the Hilbert matrix of size ``n``.",
+    "invpascal": "The inverse of Pascal's matrix of size ``n``; ``kind`` is that of ``pascal``.",
+    "helmert": """The Helmert matrix of size ``n``, with orthonormal rows.
+
+        Row k, from 1 on, is k ones and ``-k``, normalized. The row of equal elements before them is
+        left out unless ``full``.
+        """,
     "fiedler": "The matrix of ``abs(a[i] - a[j])``; of each vector in the last dimension.",
     "pascal": """Pascal's matrix of size ``n``: the binomials (i + j over i), as float32.
 
@@ -291,6 +312,48 @@ _SCIPY_LINALG |= {
         Args:
           A: the matrices.
           blocksize: must be 1.
+        """,
+    "hessenberg": """The form ``h`` of ``a = q @ h @ q^H``, zero below the first subdiagonal.
+
+        Args:
+          a: square matrices.
+          calc_q: whether to return ``h, q`` with unitary ``q``; otherwise only ``h``.
+          overwrite_a, check_finite: ignored.
+        """,
+    "rsf2csf": """The complex Schur form, ``T, Z``, from the real one.
+
+        Args:
+          T: (block) upper triangular matrices.
+          Z: the matrices of their bases; the leading dimensions of both are broadcast.
+          check_finite: ignored.
+        """,
+    "eigh_tridiagonal": """The eigenvalues, and eigenvectors, of a Hermitian tridiagonal matrix.
+
+        Args:
+          d: the diagonal.
+          e: the superdiagonal, which has an element less.
+          eigvals_only: whether to return only the eigenvalues, which ascend.
+          select: "a" for all, "i" for those with the indices ``select_range``.
+          select_range: the first and the last index.
+          tol, key: accepted for compatibility with JAX; ignored.
+
+        Raises:
+          ValueError: for shapes that do not fit, and another ``select``.
+          NotImplementedError: for ``select`` "v".
+        """,
+    "qr_multiply": """The product of ``c`` and the factor ``q`` of ``a = q @ r``, and ``r``.
+
+        Args:
+          a: the matrices.
+          c: the other factor; a vector is one row, or one column.
+          mode: "right" for ``c @ q``, "left" for ``q @ c``.
+          pivoting: whether to permute the columns of ``a`` so that the diagonal of ``r`` decreases;
+            the order is a third result.
+          conjugate: whether to take the conjugate of ``q``.
+          overwrite_a, overwrite_c: ignored.
+
+        Raises:
+          ValueError: for shapes that do not fit, and another mode.
         """,
     "solve_sylvester": """Solves ``A @ X + X @ B = C``; it has no derivative.
 
