@@ -113,11 +113,11 @@ def _apply(equation: Any, inputs: list[Any]) -> Sequence[Any]:
     if equation.params.get("out_dtype") is not None:
         raise _unknown(equation)
     rule = _RULES.get(name)
-    if rule is None:
-        rule = getattr(lax, name, None)
+    if rule is None or name in _ELEMENTWISE:
+        rule = getattr(lax, name, None) if rule is None else rule
         if rule is None or params or name.startswith("custom"):
             raise _unknown(equation)
-        # An elementwise operation; JAX broadcasts its operands along dimensions of size 1.
+        # JAX broadcasts the operands along dimensions of size 1.
         shape = equation.outvars[0].aval.shape
         inputs = [
             fnp.broadcast_to(x, shape) if x.ndim == len(shape) and x.shape != shape else x
@@ -232,8 +232,11 @@ def _checkpoint(*inputs: Any, jaxpr: Any, **_: Any) -> list[Any]:
 def _custom_jvp(
     *inputs: Any, call_jaxpr: Any, jvp_jaxpr_fun: Any, num_consts: int, symbolic_zeros: bool
 ) -> list[Any]:
-    """The function with its rule; JAX traces the rule for tangents of all operands."""
-    if num_consts or symbolic_zeros:
+    """The function with its rule; JAX traces the rule for tangents of all operands.
+
+    The rule does not know the first operands, constants of the function.
+    """
+    if symbolic_zeros:
         raise NotImplementedError(
             "from_jax: a custom_jvp with symbolic zeros has no counterpart in farcall"
         )
@@ -241,16 +244,15 @@ def _custom_jvp(
 
     @function.defjvp
     def rule(primals: Any, tangents: Any) -> Any:
-        program, constants, out_zeros = jvp_jaxpr_fun.call_wrapped(*([False] * len(primals)))
-        found = _evaluate(
-            program, [_constant(c, c.dtype) for c in constants], [*primals, *tangents]
-        )
+        given, moving = primals[num_consts:], tangents[num_consts:]
+        program, constants, out_zeros = jvp_jaxpr_fun.call_wrapped(*([False] * len(given)))
+        found = _evaluate(program, [_constant(c, c.dtype) for c in constants], [*given, *moving])
         outputs, moved = found[: len(out_zeros)], iter(found[len(out_zeros) :])
-        given = [
+        changes = [
             fnp.zeros_like(y) if is_zero else next(moved)
             for y, is_zero in zip(outputs, out_zeros, strict=True)
         ]
-        return tuple(outputs), tuple(given)
+        return tuple(outputs), tuple(changes)
 
     return list(function(*inputs))
 
@@ -367,6 +369,18 @@ def _of_each_key(function: Callable[..., Any]) -> Callable[..., Any]:
     return rule
 
 
+def _gamma(keys: Any, a: Any, *, log_space: bool) -> Any:
+    """Numbers of the shape of ``a``, whose first dimensions are those of the keys."""
+    function = random.loggamma if log_space else random.gamma
+
+    def draw(key: Any, a: Any) -> Any:
+        return function(key, a, a.shape, a.dtype)
+
+    for _ in range(keys.ndim):
+        draw = vmap(draw)
+    return draw(keys, a)
+
+
 def _key_of(make: Callable[[Any], Any]) -> Rule:
     def rule(data: Any, *, impl: Any) -> Any:
         if "fry" not in str(impl):
@@ -478,6 +492,9 @@ _SAME = (
 _REDUCTIONS = ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or")
 _SCATTERS = ("scatter_add", "scatter_mul", "scatter_min", "scatter_max")
 
+# Elementwise operations with rules of their own.
+_ELEMENTWISE = frozenset({"and", "or", "xor", "not", "pow", "regularized_incomplete_beta"})
+
 _RULES: dict[str, Rule] = {
     **{name: getattr(lax, name) for name in _SAME},
     **{name: _reduction(getattr(lax, name)) for name in (*_REDUCTIONS, "reduce_xor")},
@@ -492,7 +509,11 @@ _RULES: dict[str, Rule] = {
     "empty": lambda *, shape, dtype: fnp.zeros(shape, dtype),
     "empty2": lambda *, dtype, **_: fnp.zeros((), dtype),
     "schur": lax.linalg.schur,
-    "householder_product": lax.linalg.householder_product,
+    **{
+        name: getattr(lax.linalg, name)
+        for name in ("cholesky_update", "hessenberg", "householder_product", "ormqr")
+    },
+    **{name: getattr(lax.linalg, name) for name in ("tridiagonal", "tridiagonal_solve")},
     "scatter": _set_or_apply,
     "scatter-sub": _scatter(_subtract_at),
     "select_and_gather_add": lambda tangents, x, *, select_prim, **options: jvp(
@@ -516,6 +537,8 @@ _RULES: dict[str, Rule] = {
     "random_bits": _of_each_key(
         lambda key, *, bit_width, shape: random.bits(key, shape, f"uint{bit_width}")
     ),
+    "random_clone": lambda key: key,
+    "random_gamma": _gamma,
     "random_fold_in": _of_each_key(random.fold_in),
     "random_seed": _key_of(_of_each_key(random.key)),
     "random_split": _of_each_key(lambda key, *, shape: random.split(key, shape)),
@@ -551,6 +574,7 @@ _RULES: dict[str, Rule] = {
     "copy": lambda x: x,
     "copy_p": lambda x: x,
     "custom_jvp_call": _custom_jvp,
+    "dce_sink": lambda *xs: [],
     "dot_general": _product,
     "dynamic_slice": lambda x, *starts, slice_sizes: lax.dynamic_slice(x, starts, slice_sizes),
     "dynamic_update_slice": lambda x, y, *starts: lax.dynamic_update_slice(x, y, starts),

@@ -220,6 +220,33 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda x: (jnp.sort(jnp.linalg.eig(x)[0]), jnp.trace(jax.scipy.linalg.schur(x)[0])),
         (data(4, 4),),
     ),
+    "gamma": (
+        lambda a: (
+            jax.random.gamma(KEY, a),
+            jax.vmap(lambda key, a: jax.random.loggamma(key, a))(jax.random.split(KEY, 3), a),
+            jax.random.uniform(jax.random.clone(KEY), (2,)),
+        ),
+        (np.array([0.3, 1.0, 4.0]),),
+    ),
+    "functions with tables": (
+        lambda x: (jax.scipy.special.dawsn(x), jax.scipy.special.erfcx(x)),
+        (data(5),),
+    ),
+    "broadcast along dimensions of size one": (
+        lambda x: (
+            lax.pow(x[:, :1], x[:1] ** 2),
+            lax.bitwise_and(x > 0, x[:, :1] > 0),
+            lax.betainc(x[:1] ** 2, x[:, :1] ** 2, jnp.full((3, 4), 0.5)),
+        ),
+        (np.abs(data(3, 4)),),
+    ),
+    "tridiagonal": (
+        lambda x: (
+            lax.linalg.tridiagonal_solve(x[0], 4 + x[1], x[2], x.T),
+            lax.linalg.tridiagonal(x[:3, :3])[1],
+        ),
+        (data(3, 4),),
+    ),
     "less common": (
         lambda x: (
             jnp.unstack(x, axis=1),
@@ -262,7 +289,7 @@ DIFFERENTIABLE = [
     *("linear algebra", "fourier", "windows", "search"),
     *("special", "checkpoint", "norm", "convolution", "reductions", "subtracted updates"),
     *("reshape of reordered dimensions", "vmapped convolution"),
-    "collectives over two axes",
+    *("collectives over two axes", "functions with tables"),
 ]
 
 
