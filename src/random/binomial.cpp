@@ -143,7 +143,6 @@ Array binomial(const Array& key, const Array& n, const Array& p, const OptionalS
 Array multinomial(const Array& key, const Array& n, const Array& p, const OptionalShape& shape,
                   DType dtype, int64_t unroll) {
   const Array typed = one_key("multinomial", key);
-  check_float("multinomial", dtype);
   const ShapeDtype types[] = {n.type(), p.type()};
   const DType computed =
       with_error_prefix("multinomial", [&] { return promote_to_inexact(types).dtype; });

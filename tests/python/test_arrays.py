@@ -395,7 +395,7 @@ def test_copies_and_pickles_are_equal(x):
         ({"a": 1}, TypeError, "must be an array or a number"),
         (np.array(["a"]), TypeError, "dtype <U1 has no counterpart"),
         (np.array([None]), TypeError, "dtype object has no counterpart"),
-        ([[1], [1, 2]], TypeError, "array: .*inhomogeneous"),
+        ([[1], [1, 2]], ValueError, "array: .*inhomogeneous"),
         (["a"], TypeError, "<U1 has no counterpart"),
         (2**70, OverflowError, "does not fit into 64 bits"),
     ],

@@ -237,6 +237,10 @@ def test_integer_division_rounds_down_and_remainder_has_the_divisors_sign():
     f, g = x.astype(np.float32), y.astype(np.float32)
     np.testing.assert_array_equal(fnp.floor_divide(f, g), f // g)
     np.testing.assert_array_equal(fnp.remainder(f, g), f % g)
+    rng = np.random.default_rng(0)
+    f, g = rng.normal(size=(2, 200, 100)).astype(np.float16)
+    g += np.float16(0.001) * (g == 0)
+    np.testing.assert_array_equal(fnp.floor_divide(f, g), f // g)
 
 
 def test_integers_wrap_around():

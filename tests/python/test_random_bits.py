@@ -191,6 +191,9 @@ EXACT: dict[str, Callable[[Any, Any], Any]] = {
     "multinomial, batch": lambda r, k: r.multinomial(
         k, np.float32([10, 50]), np.float32([[0.2, 0.3, 0.5], [0.9, 0.1, 0]])
     ),
+    "multinomial, int32": lambda r, k: r.multinomial(
+        k, 100, np.float32([0.2, 0.3, 0.5]), dtype="int32"
+    ),
     "geometric": lambda r, k: r.geometric(k, np.float32([0.01, 0.3, 0.9, 1.0]), (25, 4)),
 }
 

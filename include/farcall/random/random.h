@@ -72,7 +72,7 @@ FARCALL_API Array poisson(const Array& key, const Array& lam, const OptionalShap
 FARCALL_API Array binomial(const Array& key, const Array& n, const Array& p,
                            const OptionalShape& shape = {}, DType dtype = DType::kFloat32);
 // The number of occurrences of each outcome in n trials, along the last dimension of p. `shape` is
-// that of the result; n broadcasts to it without the last dimension.
+// that of the result; n broadcasts to it without the last dimension. Any dtype of numbers.
 FARCALL_API Array multinomial(const Array& key, const Array& n, const Array& p,
                               const OptionalShape& shape = {}, DType dtype = DType::kFloat32,
                               int64_t unroll = 1);

@@ -60,10 +60,10 @@ def array(
         default device.
 
     Raises:
-      TypeError: for values that are not numbers, lists of unequal lengths, and Python complex
-        numbers with a real dtype.
+      TypeError: for values that are not numbers, and for Python complex numbers with a real dtype.
       OverflowError: for a Python number out of range of an integer dtype.
-      ValueError: for a Python NaN with an integer dtype, and for another ``order``.
+      ValueError: for lists of unequal lengths, for a Python NaN with an integer dtype, and for
+        another ``order``.
     """
     _check_order(order, "array")
     result = _make(object, dtype, not copy)
@@ -133,9 +133,7 @@ def _from_sequence(value: list[Any], dtype: Any) -> Array:
         if dtype is not None and has_python_numbers_alone:
             _check_integers(value, made.dtype)
     except ValueError as error:
-        if "NaN" in str(error):
-            raise ValueError(f"array: {error}") from None
-        raise TypeError(f"array: {error}") from None
+        raise ValueError(f"array: {error}") from None
     if dtype is None and has_python_numbers_alone:
         made = made.astype(_default_for(made))
     elif dtype is None:

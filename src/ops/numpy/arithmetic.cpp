@@ -180,6 +180,11 @@ Array remainder(const Array& x, const Array& y) {
 Array floor_divide(const Array& x, const Array& y) {
   const auto [a, b] = promote_counted(x, y, "floor_divide");
   if (dtype_info(a.dtype()).kind == DTypeKind::kUnsigned) return lax::div(a, b);
+  if (is_floating(a.dtype()) && byte_width(a.dtype()) < sizeof(float)) {
+    // The steps below would round too often.
+    const auto wide = [](const Array& x) { return lax::convert_element_type(x, DType::kFloat32); };
+    return lax::convert_element_type(floor_divide(wide(a), wide(b)), a.dtype());
+  }
   if (is_floating(a.dtype())) {
     // Subtracts the remainder first, so that the quotient is an integer up to rounding.
     const Array rest = lax::rem(a, b);
