@@ -14,11 +14,15 @@ std::atomic<InterruptCheck> installed_check{nullptr};
 thread_local std::exception_ptr kept;
 thread_local const StopScope* innermost = nullptr;
 
-void check_stop() {
+// The check of the front end; null if this thread must not call it.
+InterruptCheck check_of_front() {
+  InterruptCheck check = installed_check.load(std::memory_order_acquire);
   for (const StopScope* scope = innermost; scope; scope = scope->previous()) {
     if (scope->is_stopped()) [[unlikely]]
       throw StoppedError();
+    if (scope->is_helper()) check = nullptr;
   }
+  return check;
 }
 
 // Accurate to a few milliseconds, and several times cheaper than a precise clock.
@@ -35,15 +39,13 @@ void set_interrupt_check(InterruptCheck check) {
 }
 
 void check_interrupt() {
-  check_stop();
-  if (const InterruptCheck check = installed_check.load(std::memory_order_acquire)) check();
+  if (const InterruptCheck check = check_of_front()) check();
 }
 
 void poll_interrupt() {
   constexpr int64_t kInterval = 20;
   thread_local int64_t last = 0;
-  check_stop();
-  const InterruptCheck check = installed_check.load(std::memory_order_acquire);
+  const InterruptCheck check = check_of_front();
   if (!check) return;
   const int64_t now = coarse_milliseconds();
   if (now - last < kInterval) return;
@@ -67,8 +69,8 @@ void rethrow_kept_interrupt() {
   if (kept) std::rethrow_exception(std::exchange(kept, nullptr));
 }
 
-StopScope::StopScope(const std::atomic<bool>& flag)
-    : flag_(flag), previous_(std::exchange(innermost, this)) {}
+StopScope::StopScope(const std::atomic<bool>& flag, bool is_helper)
+    : flag_(flag), is_helper_(is_helper), previous_(std::exchange(innermost, this)) {}
 StopScope::~StopScope() { innermost = previous_; }
 
 StoppedError::StoppedError()

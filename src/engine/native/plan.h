@@ -12,6 +12,7 @@
 #include <farcall/program/program.h>
 
 #include "engine/native/kernel.h"
+#include "engine/native/plan/groups.h"
 #include "engine/native/plan/spread_values.h"
 
 namespace farcall::native {
@@ -33,6 +34,13 @@ struct Instruction {
   uint32_t equation = 0;       // its equation; one past the last: the program's results
   void (*run)(const KernelCall&) = nullptr;
   const void* data = nullptr;  // the kernel's data, or a ScanRegion, WhileRegion or CondRegion
+};
+
+// Consecutive instructions that run at the same time as those of other parts. `scratch` is the
+// offset of their scratch memory in that of the plan.
+struct InstructionPart {
+  size_t begin = 0, end = 0;
+  size_t scratch = 0;
 };
 
 // A pointer that a state holds: to an instruction's operand, or to a foreign call's buffer.
@@ -77,6 +85,8 @@ struct Plan {
 
   ProgramPtr program;
   std::vector<Instruction> instructions;
+  // Groups of adjacent parts that run at the same time, in order.
+  std::vector<std::vector<InstructionPart>> groups;
   std::vector<Kernel> kernels;  // they own the instructions' data
   std::vector<std::unique_ptr<const ForeignCall>> calls;
   std::vector<std::unique_ptr<const Region>> regions;     // loops and branches
@@ -110,6 +120,8 @@ struct PlanOptions {
   std::vector<bool> donated_inputs = {};
   // Pairs of equal types: the output uses the input's memory, unless the input is still needed.
   InPlace in_place = {};
+  // Which equations may run at the same time as others.
+  RunsLong runs_long = native::runs_long;
 };
 
 // Raises the same errors as Engine::compile.

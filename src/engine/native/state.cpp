@@ -6,6 +6,7 @@
 #include <farcall/core/memory_pool.h>
 
 #include "engine/native/interrupt_watch.h"
+#include "engine/native/parts.h"
 #include "engine/native/region.h"
 
 namespace farcall::native {
@@ -142,7 +143,7 @@ inline int64_t State::run(const Instruction& instruction, void* scratch) {
 
 State::Mode State::usual_mode() const {
   constexpr int64_t kLongCost = int64_t{1} << 24;
-  return plan.cost < kLongCost ? Mode::kShort : Mode::kLong;
+  return plan.cost < kLongCost && plan.groups.empty() ? Mode::kShort : Mode::kLong;
 }
 
 void State::run() {
@@ -152,11 +153,29 @@ void State::run() {
     return;
   }
   if (mode_ == Mode::kProfiled) return run_profiled(scratch);
+  run_long(scratch);
+}
+
+void State::run_long(void* scratch) {
   InterruptWatch watch(1);
-  for (const Instruction& instruction : plan.instructions) {
-    run(instruction, scratch);
+  size_t next = 0;
+  const auto run_until = [&](size_t end) {
+    for (; next < end; ++next) {
+      run(plan.instructions[next], scratch);
+      watch.step();
+    }
+  };
+  for (const std::vector<InstructionPart>& group : plan.groups) {
+    run_until(group.front().begin);
+    run_parts(group.size(), [&](size_t number) {
+      const InstructionPart& part = group[number];
+      void* const own = static_cast<std::byte*>(scratch) + part.scratch;
+      for (size_t i = part.begin; i < part.end; ++i) run(plan.instructions[i], own);
+    });
     watch.step();
+    next = group.back().end;
   }
+  run_until(plan.instructions.size());
 }
 
 // ---- profiles ----

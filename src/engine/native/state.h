@@ -88,6 +88,7 @@ struct State final : MemoryKeeper {
   }
   // Returns the number of steps of a loop, and -1 for other instructions.
   int64_t run(const Instruction& instruction, void* scratch);
+  void run_long(void* scratch);
   void run_profiled(void* scratch);
   void build(const ExecutionOptions& seen);
   bool is_leased() const;
@@ -106,8 +107,8 @@ struct State final : MemoryKeeper {
   // The memory of the run's outputs, and the inputs that it overwrites.
   void move_arrays();
 
-  // How instructions run: one after the other, with checks for interrupts in between, or each one
-  // timed.
+  // How instructions run: one after the other, with checks for interrupts in between and groups at
+  // the same time, or one after the other and each one timed.
   enum class Mode : uint8_t { kShort, kLong, kProfiled };
   Mode usual_mode() const;
 

@@ -9,12 +9,14 @@
 #include <random>
 
 #include <gtest/gtest.h>
+#include <tbb/task_arena.h>
 
 #include <farcall/program/text.h>
 #include <farcall/program/verify.h>
 #include <farcall/trace/interpreter.h>
 
 #include "calls.h"
+#include "engine/native/state.h"
 
 namespace farcall::native {
 namespace {
@@ -241,6 +243,44 @@ void expect_same(const std::vector<Array>& got, const std::vector<Array>& wanted
   }
 }
 
+// Runs a plan whose equations run at the same time where nothing but memory forbids it.
+std::vector<Array> run_in_groups(const ProgramPtr& program, const std::vector<Array>& inputs) {
+  const auto any = [](const Program&, const Equation& equation) {
+    return equation.primitive->kind != PrimitiveKind::kView;
+  };
+  return tbb::task_arena(4).execute([&] {
+    const auto plan =
+        make_plan(remove_dead_code(inline_calls(program)), PlanOptions{.runs_long = any});
+    State state(*plan);
+    std::vector<Storage> outputs;
+    for (const PlannedOutput& output : plan->outputs) {
+      outputs.push_back(Storage::allocate(output.nbytes));
+    }
+    const auto memory = [&](Allocation allocation) {
+      switch (allocation.kind) {
+        case Allocation::Kind::kInput:
+          return const_cast<void*>(inputs[allocation.index].data());
+        case Allocation::Kind::kConstant:
+          return const_cast<void*>(plan->constants[allocation.index].data());
+        default:
+          return outputs[allocation.index].data();
+      }
+    };
+    for (size_t i = 0; i < state.run_slots.size(); ++i) {
+      *state.run_slots[i] = memory(plan->run_pointers[i].allocation);
+    }
+    state.run();
+    std::vector<Array> results;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const ShapeDtype type = program->output_types()[i];
+      const auto* values = static_cast<const float*>(memory(plan->outputs[i].allocation));
+      results.push_back(
+          Array::of(std::span(values, static_cast<size_t>(type.size())), type.shape()));
+    }
+    return results;
+  });
+}
+
 void check(uint32_t seed) {
   Writer writer(seed);
   const auto types = writer.input_types();
@@ -267,6 +307,7 @@ void check(uint32_t seed) {
   expect_same(first, wanted, "after another run");
   expect_same(run(*executable, inputs), wanted, "compiled, again");
   expect_same(run(*testing::compile(read), inputs), wanted, "parsed");
+  expect_same(run_in_groups(program, inputs), wanted, "in groups");
   expect_same(inputs, copies, "inputs");
 }
 

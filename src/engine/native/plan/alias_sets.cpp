@@ -12,6 +12,7 @@ AliasSets::AliasSets(const Program& program, const PlanOptions& options, const U
       is_nested_(options.is_nested),
       parent_(program.variable_types.size()),
       last_read_(uses.last_read),
+      first_beside_(uses.first_beside),
       is_writable_(program.variable_types.size(), false) {
   std::iota(parent_.begin(), parent_.end(), 0U);
   for (size_t i = 0; i < parent_.size(); ++i) is_writable_[i] = uses.made_by[i] != kNever;
@@ -24,6 +25,15 @@ void AliasSets::add(uint32_t variable, uint32_t to) {
   const uint32_t set = representative(to);
   parent_[variable] = set;
   last_read_[set] = std::max(last_read_[set], last_read_[variable]);
+}
+
+bool AliasSets::is_read_beside(uint32_t representative, size_t equation) const {
+  const auto reads = [&](const Equation& other) {
+    return std::ranges::any_of(other.inputs,
+                               [&](Atom atom) { return contains(representative, atom); });
+  };
+  return std::any_of(program_.equations.begin() + static_cast<ptrdiff_t>(first_beside_[equation]),
+                     program_.equations.begin() + static_cast<ptrdiff_t>(equation), reads);
 }
 
 std::string AliasSets::why_not_overwrite(size_t equation, size_t operand,
@@ -47,6 +57,7 @@ std::string AliasSets::why_not_overwrite(size_t equation, size_t operand,
     while (input < later.inputs.size() && !contains(set, later.inputs[input])) ++input;
     return fmt::format("the operand is read again by {}", reader_name(later, input));
   }
+  if (is_read_beside(set, equation)) return "the operand is read at the same time";
   const auto num_reads = static_cast<size_t>(
       std::ranges::count_if(reader.inputs, [&](Atom other) { return contains(set, other); }));
   return num_reads > num_copied_reads + 1 ? "the call reads the operand twice" : "";

@@ -33,6 +33,10 @@ class AliasSets {
   // Whether the memory of the representative's set may be overwritten once it is no longer read.
   bool is_writable(uint32_t representative) const { return is_writable_[representative]; }
 
+  // Whether an equation before this one that runs at the same time reads a member of the
+  // representative's set.
+  bool is_read_beside(uint32_t representative, size_t equation) const;
+
   // Adds a variable that has its own set to the set of `to`.
   void add(uint32_t variable, uint32_t to);
 
@@ -46,6 +50,7 @@ class AliasSets {
   bool is_nested_;
   std::vector<uint32_t> parent_;
   std::vector<size_t> last_read_;
+  std::vector<size_t> first_beside_;  // by equation, see Uses
   std::vector<bool> is_writable_;
 };
 

@@ -51,7 +51,7 @@ void Allocator::try_in_place(size_t input, size_t output) {
     return;
   }
   const bool is_read = !uses_.readers[from].empty() || last_read_[from] == kNever;
-  if (!is_read || last_read_[from] < uses_.made_by[to]) {
+  if (!is_read || last_read_[from] < uses_.first_beside[uses_.made_by[to]]) {
     allocations_[to] = allocations_[from];
   } else if (last_read_[from] == uses_.made_by[to]) {
     wanted_input_[to] = input;
@@ -104,8 +104,8 @@ bool Allocator::may_overwrite(const Equation& equation, uint32_t operand, uint32
   const ShapeDtype result = program_.variable_types[output];
   // A scalar operand is read for every element, so it may not be overwritten, even if its byte size
   // fits.
-  if (last_read_[operand] != index || type.size() != result.size() ||
-      type.nbytes() != result.nbytes()) {
+  if (last_read_[operand] != index || sets_.is_read_beside(operand, index) ||
+      type.size() != result.size() || type.nbytes() != result.nbytes()) {
     return false;
   }
   const auto number =

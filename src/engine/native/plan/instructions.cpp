@@ -5,7 +5,10 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/interrupt.h>
 #include <farcall/core/layout.h>
+#include <farcall/core/sizes.h>
+#include <farcall/core/storage.h>
 #include <farcall/core/type_text.h>
 #include <farcall/primitives/shard_map.h>
 #include <farcall/program/located.h>
@@ -27,7 +30,8 @@ Instructions::Instructions(const Analysis& analysis, Allocator& allocator, Plan&
       plan_(plan),
       row_major_copies_(program_.variable_types.size()),
       report_of_(program_.equations.size(), kNever),
-      made_(program_.equations.size()) {}
+      made_(program_.equations.size()),
+      temporaries_(allocator) {}
 
 std::vector<bool> Instructions::seen_by_calls() const {
   std::vector<bool> is_seen(program_.variable_types.size(), false);
@@ -85,8 +89,39 @@ void Instructions::add_equation(size_t index) {
   } else if (runs_kernel(index)) {
     add_kernel(equation, index);
   }
-  release_copies_after(index);
-  allocator_.release_after(index);
+}
+
+// Memory is not released until all equations of the group are added, so that none of them writes
+// where another one reads or writes.
+void Instructions::add_group(EquationGroup group) {
+  const bool is_one = group.end - group.begin == 1;
+  std::vector<InstructionPart> parts;
+  for (size_t i = group.begin; i < group.end && !is_one; ++i) copy_operands(i);
+  for (size_t i = group.begin; i < group.end; ++i) {
+    poll_interrupt(i);
+    const size_t begin = plan_.instructions.size();
+    with_location(program_.equations[i], [&] { add_equation(i); });
+    if (plan_.instructions.size() == begin) continue;
+    parts.push_back({begin, plan_.instructions.size(), scratch_begin_});
+    if (!is_one)
+      scratch_begin_ = memory_sum(scratch_end_, kAlignment - 1) / kAlignment * kAlignment;
+  }
+  plan_.scratch_bytes = std::max(plan_.scratch_bytes, scratch_end_);
+  scratch_begin_ = scratch_end_ = 0;
+  if (parts.size() > 1) plan_.groups.push_back(std::move(parts));
+  temporaries_.release();
+  for (size_t i = group.begin; i < group.end; ++i) {
+    release_copies_after(i);
+    allocator_.release_after(i);
+  }
+}
+
+void Instructions::copy_operands(size_t index) {
+  equation_ = static_cast<uint32_t>(index);
+  const Equation& equation = program_.equations[index];
+  for (size_t i = 0; i < equation.inputs.size(); ++i) {
+    row_major_allocation(equation.inputs[i], reader_name(equation, i));
+  }
 }
 
 Kernel Instructions::make_kernel(const Equation& equation) {
@@ -155,7 +190,7 @@ void Instructions::add_kernel(Kernel kernel, std::span<const Allocation> operand
   instruction.first_operand = add_operands(operands, /*needs_alignment=*/false);
   instruction.run = kernel.run;
   instruction.data = kernel.data.get();
-  plan_.scratch_bytes = std::max(plan_.scratch_bytes, kernel.scratch_bytes);
+  scratch_end_ = std::max(scratch_end_, memory_sum(scratch_begin_, kernel.scratch_bytes));
   plan_.kernels.push_back(std::move(kernel));
   instruction.is_copy = is_copy;
   add(instruction);
@@ -185,6 +220,7 @@ Allocation Instructions::Temporaries::add(size_t nbytes) {
 
 void Instructions::Temporaries::release() {
   for (const auto& [allocation, nbytes] : all_) allocator_.release(allocation, nbytes);
+  all_.clear();
 }
 
 // ---- row-major copies ----
@@ -257,17 +293,15 @@ void Instructions::add_region(const Equation& equation, PlannedRegion region) {
   for (auto& child : region.children) add_child(std::move(child));
   plan_.statistics.alias_copies += region.alias_copies;
   for (const uint32_t output : equation.outputs) operands.push_back(allocator_.define(output));
-  Temporaries temporaries(allocator_);
   for (const Carry& carry : region.carries) {
     const bool alternates = !carry.is_in_place && !carry.is_invariant;
-    operands.push_back(alternates ? temporaries.add(carry.nbytes) : Allocation());
+    operands.push_back(alternates ? temporaries_.add(carry.nbytes) : Allocation());
   }
   Instruction instruction{region.kind};
   instruction.first_operand = add_operands(operands, /*needs_alignment=*/true);
   instruction.data = region.region.get();
   plan_.regions.push_back(std::move(region.region));
   add(instruction);
-  temporaries.release();
 }
 
 // ---- the end ----

@@ -36,13 +36,14 @@ class Instructions {
   // Computes values in the memory of a result where the last step to the result runs in place. To
   // be called before the equations are added.
   void use_memory_of_results();
-  void add_equation(size_t index);
+  // The instructions of equations that run at the same time, or of one equation.
+  void add_group(EquationGroup group);
   // Records where the results are. Copies the results of a nested program to where the region
   // expects them.
   void add_outputs(const PlanOptions& options);
 
  private:
-  // Arena memory that one instruction needs.
+  // Arena memory that the equations being added need besides their values.
   class Temporaries {
    public:
     explicit Temporaries(Allocator& allocator) : allocator_(allocator) {}
@@ -54,6 +55,9 @@ class Instructions {
     std::vector<std::pair<Allocation, size_t>> all_;
   };
 
+  void add_equation(size_t index);
+  // Makes the copies that several equations of a group may read.
+  void copy_operands(size_t index);
   void add_kernel(const Equation& equation, size_t index);
   // The kernel of an equation; without `run` if no elements are computed. Raises Error if the
   // engine has no kernel for these types.
@@ -79,10 +83,9 @@ class Instructions {
   // Foreign calls (instructions_of_calls.cpp).
   void add_foreign_call(size_t index);
   ForeignCallSpec spec_of(size_t index) const;
-  Allocation before_copy(size_t index, size_t result, Temporaries& temporaries);
+  Allocation before_copy(size_t index, size_t result);
   Allocation argument_allocation(const Equation& equation, const FfiCallParams& call, size_t input,
-                                 std::span<const Allocation> results, Temporaries& temporaries,
-                                 ForeignCallReport& report);
+                                 std::span<const Allocation> results, ForeignCallReport& report);
   void add_call(ForeignCallSpec spec, std::span<const Allocation> arguments,
                 std::span<const Allocation> results);
 
@@ -99,6 +102,9 @@ class Instructions {
   std::vector<size_t> report_of_;            // by equation, of foreign calls
   std::vector<std::optional<Kernel>> made_;  // by equation: kernels that are made already
   uint32_t equation_ = 0;                    // of the instructions being added
+  Temporaries temporaries_;
+  // The scratch memory of the instructions being added begins here, and what they need ends there.
+  size_t scratch_begin_ = 0, scratch_end_ = 0;
 };
 
 }  // namespace farcall::native

@@ -53,24 +53,23 @@ void Instructions::add_foreign_call(size_t index) {
   }
   // Where the handler writes: the result's memory, or temporary memory in the handler's layout.
   std::vector<Allocation> arguments, results;
-  Temporaries temporaries(allocator_);
   const auto is_copied = [&](size_t i) {
     return !is_same_in_memory(call.result_types[i], call.output_layouts[i],
                               layouts_.of(equation.outputs[i]));
   };
   for (size_t i = 0; i < equation.outputs.size(); ++i) {
     const Allocation allocation = allocator_.define(equation.outputs[i]);
-    results.push_back(is_copied(i) ? before_copy(index, i, temporaries) : allocation);
+    results.push_back(is_copied(i) ? before_copy(index, i) : allocation);
   }
   for (size_t i = 0; i < equation.inputs.size(); ++i) {
-    arguments.push_back(argument_allocation(equation, call, i, results, temporaries, report));
+    arguments.push_back(argument_allocation(equation, call, i, results, report));
   }
   const CallbackParams* callback = calls_.callback_at(index);
   plan_.has_foreign_code |= !callback || !callback->callback->takes_lock_of_front;
   report.planned_scratch_bytes = spec.workspace_bytes;
   if (spec.workspace_bytes > 0) {
     plan_.workspaces.push_back(
-        {static_cast<uint32_t>(plan_.calls.size()), temporaries.add(spec.workspace_bytes)});
+        {static_cast<uint32_t>(plan_.calls.size()), temporaries_.add(spec.workspace_bytes)});
   }
   add_call(std::move(spec), arguments, results);
   for (size_t i = 0; i < results.size(); ++i) {
@@ -82,13 +81,12 @@ void Instructions::add_foreign_call(size_t index) {
              allocator_.define(equation.outputs[i]), {});
     ++plan_.statistics.layout_copies;
   }
-  temporaries.release();
   plan_.reports.push_back({std::move(report), plan_.calls.back().get()});
 }
 
 // Where the handler writes a result that is copied afterwards: over its operand if that is not
 // needed any more.
-Allocation Instructions::before_copy(size_t index, size_t result, Temporaries& temporaries) {
+Allocation Instructions::before_copy(size_t index, size_t result) {
   const FfiCallParams& call = *calls_.at(index);
   for (size_t i = 0; i < call.input_output_aliases.size(); ++i) {
     const auto& [input, output] = call.input_output_aliases[i];
@@ -98,13 +96,13 @@ Allocation Instructions::before_copy(size_t index, size_t result, Temporaries& t
     if (allocation.kind == Allocation::Kind::kInput) allocator_.mark_overwritten(allocation.index);
     return allocation;
   }
-  return temporaries.add(call.result_types[result].nbytes());
+  return temporaries_.add(call.result_types[result].nbytes());
 }
 
 // If a result is aliased to the operand, the operand is passed in that result's memory.
 Allocation Instructions::argument_allocation(const Equation& equation, const FfiCallParams& call,
                                              size_t input, std::span<const Allocation> results,
-                                             Temporaries& temporaries, ForeignCallReport& report) {
+                                             ForeignCallReport& report) {
   const Atom atom = equation.inputs[input];
   const ShapeDtype type = program_.type_of(atom);
   const MajorToMinor& wanted = call.input_layouts[input];
@@ -137,7 +135,7 @@ Allocation Instructions::argument_allocation(const Equation& equation, const Ffi
     }
     return target;
   }
-  return allocation ? *allocation : copy_to(temporaries.add(type.nbytes()));
+  return allocation ? *allocation : copy_to(temporaries_.add(type.nbytes()));
 }
 
 void Instructions::add_call(ForeignCallSpec spec, std::span<const Allocation> arguments,

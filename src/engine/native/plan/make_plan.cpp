@@ -1,9 +1,7 @@
 // The steps of planning, in order.
 #include <algorithm>
 
-#include <farcall/core/interrupt.h>
 #include <farcall/core/sizes.h>
-#include <farcall/program/located.h>
 
 #include "engine/native/plan/instructions.h"
 
@@ -13,9 +11,10 @@ Plan::Plan() = default;
 Plan::~Plan() = default;
 
 std::unique_ptr<const Plan> make_plan(ProgramPtr owner, PlanOptions options) {
-  const Program& program = *owner;
+  GroupedProgram grouped = group_equations(std::move(owner), options.runs_long);
+  const Program& program = *grouped.program;
   options.donated_inputs.resize(program.inputs.size(), false);
-  const Uses uses = uses_of(program);
+  const Uses uses = uses_of(program, grouped.groups);
   const ForeignCalls calls(program);
   const Layouts layouts(program, uses, calls);
   Sharing sharing = share_memory(program, options, uses, calls, layouts);
@@ -25,10 +24,13 @@ std::unique_ptr<const Plan> make_plan(ProgramPtr owner, PlanOptions options) {
   Instructions instructions({program, uses, calls, layouts, sharing, options.is_nested}, allocator,
                             *plan);
   if (!options.is_nested) instructions.use_memory_of_results();
-  for (size_t i = 0; i < program.equations.size(); ++i) {
-    poll_interrupt(i);
-    with_location(program.equations[i], [&] { instructions.add_equation(i); });
+  size_t next = 0;
+  for (const EquationGroup group : grouped.groups) {
+    for (; next < group.begin; ++next) instructions.add_group({next, next + 1});
+    instructions.add_group(group);
+    next = group.end;
   }
+  for (; next < program.equations.size(); ++next) instructions.add_group({next, next + 1});
   instructions.add_outputs(options);
 
   for (const PointerUse& use : plan->pointers) {
@@ -47,7 +49,7 @@ std::unique_ptr<const Plan> make_plan(ProgramPtr owner, PlanOptions options) {
   memory_sum(plan->arena_bytes, plan->scratch_bytes);  // one block: raises if it is too large
   const Cost cost = program.cost();
   plan->cost = std::max(cost.flops, cost.bytes);
-  plan->program = std::move(owner);
+  plan->program = std::move(grouped.program);
   return plan;
 }
 

@@ -1,15 +1,20 @@
 #include "engine/native/plan/uses.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <farcall/primitives/cluster.h>
 
 namespace farcall::native {
 
-Uses uses_of(const Program& program) {
+Uses uses_of(const Program& program, std::span<const EquationGroup> groups) {
   const size_t count = program.variable_types.size();
   Uses uses{std::vector<size_t>(count, kNever), std::vector<size_t>(count, 0),
-            std::vector<std::vector<size_t>>(count)};
+            std::vector<std::vector<size_t>>(count), std::vector<size_t>(program.equations.size())};
+  std::iota(uses.first_beside.begin(), uses.first_beside.end(), size_t{0});
+  for (const EquationGroup group : groups) {
+    for (size_t i = group.begin; i < group.end; ++i) uses.first_beside[i] = group.begin;
+  }
   for (size_t i = 0; i < program.equations.size(); ++i) {
     for (const Atom atom : program.equations[i].inputs) {
       if (!atom.is_variable()) continue;

@@ -3,24 +3,29 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include <farcall/program/program.h>
+
+#include "engine/native/plan/groups.h"
 
 namespace farcall::native {
 
 // Greater than the number of every equation.
 inline constexpr size_t kNever = SIZE_MAX;
 
-// All are indexed by variable.
+// Indexed by variable, unless stated.
 struct Uses {
   std::vector<size_t> made_by;               // the equation; kNever for inputs and constants
   std::vector<size_t> last_read;             // the equation; kNever for results of the program
   std::vector<std::vector<size_t>> readers;  // equations, once per operand
+  // By equation: the first one that runs at the same time; itself if none does.
+  std::vector<size_t> first_beside;
 };
 
-Uses uses_of(const Program& program);
+Uses uses_of(const Program& program, std::span<const EquationGroup> groups = {});
 
 // The name of the operation that reads this operand; in a cluster, of the first one inside that
 // does.
