@@ -44,9 +44,10 @@ thread_local std::string t_changed_mode;      // what floating_point.h says afte
 
 // Fills the stack, so that the handler's uninitialized variables have this value.
 [[gnu::noinline]] void paint_stack(int byte) {
-  constexpr size_t kBytes = 1 << 14;
-  auto* memory = static_cast<volatile char*>(alloca(kBytes));
-  for (size_t i = 0; i < kBytes; ++i) memory[i] = static_cast<char>(byte);
+  constexpr size_t kBytes = 1 << 17;
+  void* memory = alloca(kBytes);
+  std::memset(memory, byte, kBytes);
+  asm volatile("" : : "r"(memory) : "memory");
 }
 
 // Of the calls since change_attributes(), then of those before: a handler may keep pointers.

@@ -94,7 +94,10 @@ class Calls {
   void run_elsewhere() {
     try {
       const Site site(session_.spec, test_, session_.handler);
-      Call call(site, session_.options, data_seed(), Placement::kEnd);
+      // What a handler keeps of the first call of a size, it keeps of other values here.
+      Call call(site, session_.options, ~data_seed(), Placement::kEnd);
+      if (!run(call, {}).is_ok) return;
+      call.set_values(data_seed());
       const Outcome outcome = run_first(call);
       if (outcome.is_ok && is_repeatable(call))
         session_.succeeded(index_, outcome.seconds, hash_of(first_), first_);
@@ -112,7 +115,8 @@ class Calls {
     report_change(session_.files.restore());
     uses_threads_ =
         num_tasks_scheduled() + heap::num_threads_started() != tasks || !other_threads().empty();
-    is_slow_ = outcome.seconds > 0.1 || session_.seconds() > kSecondsOfThoroughCalls;
+    is_slow_call_ = outcome.seconds > 0.1;
+    is_slow_ = is_slow_call_ || session_.seconds() > kSecondsOfThoroughCalls;
     first_ = call.results();
     return outcome;
   }
@@ -202,10 +206,10 @@ class Calls {
   bool is_repeatable(Call& call) {
     // Threads that the handler keeps meet in long calls only.
     const bool is_meeting = index_ < 3 || index_ + 1 == session_.cases.size();
-    const bool is_long = uses_threads_ && !is_slow_ && is_meeting;
+    const bool is_long = uses_threads_ && !is_slow_call_ && is_meeting;
     std::optional<Disturbance> disturbance;
     if (is_long) disturbance.emplace(session_.options.seed);
-    const int times = is_slow_ ? 1 : is_long ? 40 : 4;
+    const int times = is_long ? 40 : is_slow_ ? 1 : 4;
     const double end = is_long ? now_seconds() + kMeetingSeconds : 0;
     for (int i = 0; i < times || now_seconds() < end; ++i) {
       const Outcome outcome = run(call, {});
@@ -554,7 +558,7 @@ class Calls {
   Bytes unwritten_;  // all bits set where a result is not written
   bool has_findings_ = false;
   bool uses_threads_ = false;
-  bool is_slow_ = false;
+  bool is_slow_call_ = false, is_slow_ = false;
 };
 
 }  // namespace

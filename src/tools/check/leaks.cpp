@@ -168,7 +168,8 @@ void check_thread_leaks(Session& session, size_t test) {
 
 }  // namespace
 
-void check_leaks(Session& session, size_t test) {
+void check_leaks(Session& session, const Step& step) {
+  const size_t test = step.test;
   // The command cannot delete the state of these.
   if (has_adopted_types()) return;
   std::vector<int64_t> files, pages, threads, processes;
@@ -211,7 +212,7 @@ void check_leaks(Session& session, size_t test) {
                           fmt::format("every call leaves memory mapped ({} pages in two calls)",
                                       pages.back() - pages[pages.size() - 2]),
                           {}});
-  } else if (is_ok) {
+  } else if (is_ok && step.kind == Step::Kind::kLeaks) {
     if (!session.is_late()) check_thread_leaks(session, test);
     if (!session.is_late()) check_growth(session, test);
   }

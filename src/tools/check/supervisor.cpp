@@ -43,7 +43,6 @@ constexpr int kMostTimeouts = 2, kMostTimeoutsOfAll = 3;
 // at a place in its code; without such places, with a pause of one thread. The limits are for slow
 // libraries and handlers; processor time does not depend on the load.
 constexpr unsigned kStartsAtOnce = 4, kMostStops = 200, kMostPauses = 40;
-constexpr size_t kPrime = 7919;
 constexpr double kProcessorSecondsOfStarts = 1, kMostSecondsOfStarts = 4;
 constexpr double kSecondsForSmallerRace = 2.5;
 // What the progress line shows after the parts of the work.
@@ -115,13 +114,16 @@ class Supervisor {
       return cases_[a].nbytes() < cases_[b].nbytes();
     };
     std::ranges::sort(tests, by_size);
-    const size_t middle = tests[tests.size() / 2];
+    const size_t middle = tests[tests.size() / 2], small = tests[tests.size() / 5];
     // Threads must overlap inside the handler, so the calls should not be short.
     const auto found =
         std::ranges::find_if(tests, [&](size_t t) { return cases_[t].nbytes() > (1 << 16); });
     const size_t large = found == tests.end() ? tests.back() : *found;
     steps.push_back({Step::Kind::kLeaks, middle});
     if (!refused_.empty()) steps.push_back({Step::Kind::kLeaks, refused_[refused_.size() / 2]});
+    // Calls without elements, odd and even sizes, and large ones may take other ways.
+    for (const size_t i : {size_t{0}, size_t{1}, size_t{2}, tests.size() / 2 + 1, tests.size() - 1})
+      if (i < tests.size()) steps.push_back({Step::Kind::kSomeLeaks, tests[i]});
     // Reads of uninitialized memory make results differ between threads too.
     const bool is_steady = std::ranges::none_of(report_.findings, [](const CheckFinding& f) {
       return f.kind == "uninitialised-read" || f.kind == "nondeterministic";
@@ -135,8 +137,9 @@ class Supervisor {
     run_steps(steps);
     begin_part(kLeaksDone);
     if (has("race") && !is_late()) look_for_smaller_race(tests);
-    if (is_steady && !has("nondeterministic") && !is_late())
-      race_from_the_start(middle, tests[tests.size() * 3 / 4]);
+    for (const auto& [test, other] :
+         {std::pair(middle, tests[tests.size() * 3 / 4]), std::pair(small, middle)})
+      if (is_steady && !has("nondeterministic") && !is_late()) race_from_the_start(test, other);
     if (!has("nondeterministic") && results_.contains(first) && !is_late())
       look_at_surroundings(first);
     if (!has("nondeterministic") && results_.contains(first) && !spec_.attributes.empty())
@@ -214,7 +217,7 @@ class Supervisor {
     for (unsigned i = 0; i < num_stops && !is_enough(); ++i) {
       begin_part(kLeaksDone + (kStartsDone - kLeaksDone) * i / num_stops);
       // All of them, in an order that leaves out no part of the call if time is short.
-      const size_t stop = i * kPrime % num_stops;
+      const size_t stop = i * size_t{7919} % num_stops;
       run_first_calls({.kind = Step::Kind::kStop,
                        .test = test,
                        .other_test = other,

@@ -37,6 +37,7 @@ struct Step {
     kSpecialValues,
     kAnotherProcess,
     kLeaks,
+    kSomeLeaks,  // of every call alone, not of threads or of many calls
     kThreads,
     kFirstCalls,       // the first calls of a process, on several threads at once
     kFirstCallsAlone,  // the same calls, one after the other
@@ -118,7 +119,7 @@ void check_surroundings(Session& session, const Step& step);
 void check_other_attributes(Session& session, size_t test);
 void check_threads(Session& session, const Step& step);
 void find_places(Session& session, size_t test);
-void check_leaks(Session& session, size_t test);
+void check_leaks(Session& session, const Step& step);
 
 // The operand ("result 0") and position of the first difference; nullopt if there is none.
 struct Difference {

@@ -320,6 +320,15 @@ static void stack_unwritten(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(stack_unwritten, stack_unwritten);
 
+static void large_array_unwritten(F32 x, Out y) {
+  float table[1 << 13];
+  float* data = table;
+  OPAQUE(data);
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = data[i % 64] + x.typed_data()[i];
+}
+FARCALL_DEFINE_HANDLER(large_array_unwritten, large_array_unwritten);
+
 // A flag that is set and never cleared, in each kind of memory.
 static void with_flag(F32 x, Out y, volatile int8_t* is_large) {
   for (size_t i = 0; i < x.element_count(); ++i) {

@@ -222,6 +222,46 @@ static void keeps_sum(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(keeps_sum, keeps_sum);
 
+// The results of the first call of each size.
+static void keeps_results_of_size(F32 x, Out y) {
+  static std::mutex mutex;
+  static std::map<size_t, std::string> known;
+  const std::lock_guard lock(mutex);
+  scale(x, y, 2);
+  auto* data = reinterpret_cast<char*>(y->typed_data());
+  const auto [kept, is_new] =
+      known.try_emplace(x.element_count(), std::string(data, x.element_count() * sizeof(float)));
+  std::memcpy(data, kept->second.data(), kept->second.size());
+}
+FARCALL_DEFINE_HANDLER(keeps_results_of_size, keeps_results_of_size);
+
+// Returns early without elements.
+static ffi::Error leaks_when_empty(F32 x, Out y) {
+  auto* work = new float[4];
+  asm volatile("" : "+r"(work));
+  if (x.element_count() == 0) return {};
+  scale(x, y, 1);
+  delete[] work;
+  return {};
+}
+FARCALL_DEFINE_HANDLER(leaks_when_empty, leaks_when_empty);
+
+static void leaks_when_even(F32 x, Out y) {
+  auto* work = new float[4];
+  asm volatile("" : "+r"(work));
+  scale(x, y, 1);
+  if (x.element_count() % 2 == 1) delete[] work;
+}
+FARCALL_DEFINE_HANDLER(leaks_when_even, leaks_when_even);
+
+static void leaks_when_large(F32 x, Out y) {
+  auto* work = new float[4];
+  asm volatile("" : "+r"(work));
+  scale(x, y, 1);
+  if (x.element_count() <= 4096) delete[] work;
+}
+FARCALL_DEFINE_HANDLER(leaks_when_large, leaks_when_large);
+
 static void keeps_text(F32 x, Out y) {
   static std::mutex mutex;
   static std::string log;
