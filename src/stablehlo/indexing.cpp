@@ -9,6 +9,7 @@
 #include <farcall/primitives/indexing.h>
 
 #include "stablehlo/rules.h"
+#include "stablehlo/undivided.h"
 
 namespace farcall::stablehlo {
 namespace {
@@ -139,6 +140,41 @@ std::vector<int64_t> window_of(const ScatterParams& p, ShapeDtype operand, Shape
   return window;
 }
 
+// The dimensions that a scatter must have whole: those along which it writes parts of the operand,
+// and those of the updates and indices that count the parts. XLA computes wrong values where they
+// are divided, in a scatter after another one and where the parts are uneven.
+struct ScatteredDims {
+  std::vector<int64_t> operand, indices, updates;
+};
+
+ScatteredDims scattered_dims(const ScatterParams& p, ShapeDtype operand, ShapeDtype updates) {
+  const auto has = [](const std::vector<int64_t>& dims, size_t d) {
+    return std::ranges::find(dims, static_cast<int64_t>(d)) != dims.end();
+  };
+  ScatteredDims dims;
+  size_t next = 0;
+  for (size_t d = 0; d < operand.rank(); ++d) {
+    if (has(p.operand_batching_dims, d)) continue;
+    const bool is_inserted = has(p.inserted_window_dims, d);
+    const int64_t in_updates = is_inserted ? -1 : p.update_window_dims[next++];
+    const bool is_whole = !is_inserted && !has(p.scatter_dims_to_operand_dims, d) &&
+                          updates.shape()[static_cast<size_t>(in_updates)] == operand.shape()[d];
+    if (is_whole) continue;
+    dims.operand.push_back(static_cast<int64_t>(d));
+    if (!is_inserted) dims.updates.push_back(in_updates);
+  }
+  size_t in_indices = 0;
+  for (size_t d = 0; d < updates.rank(); ++d) {
+    if (has(p.update_window_dims, d)) continue;
+    if (!has(p.scatter_indices_batching_dims, in_indices)) {
+      dims.updates.push_back(static_cast<int64_t>(d));
+      dims.indices.push_back(static_cast<int64_t>(in_indices));
+    }
+    ++in_indices;
+  }
+  return dims;
+}
+
 // `operation` combines elements; if it is empty, the update replaces the element.
 Rule scatter_by(std::string_view operation) {
   return [operation](Emitter& e, const Call& call) -> Values {
@@ -170,11 +206,16 @@ Rule scatter_by(std::string_view operation) {
         operation.empty()
             ? e.region(std::array{type, type}, [](const Values& x) { return Values{x[1]}; })
             : reducer(e, call.dtype(), operation);
-    return e.op("stablehlo.scatter", Values{operand, indices, updates}, call.results,
-                fmt::format("scatter_dimension_numbers = #stablehlo.scatter<{}>, "
-                            "indices_are_sorted = {}, unique_indices = {}",
-                            numbers, p.indices_are_sorted, p.unique_indices),
-                std::span(&body, 1));
+    const ScatteredDims dims = scattered_dims(p, operand.type, updates.type);
+    const Values operands = {undivided(e, operand, dims.operand),
+                             undivided(e, indices, dims.indices),
+                             undivided(e, updates, dims.updates)};
+    const Value updated = e.op("stablehlo.scatter", operands, call.results,
+                               fmt::format("scatter_dimension_numbers = #stablehlo.scatter<{}>, "
+                                           "indices_are_sorted = {}, unique_indices = {}",
+                                           numbers, p.indices_are_sorted, p.unique_indices),
+                               std::span(&body, 1))[0];
+    return {undivided(e, updated, dims.operand)};
   };
 }
 

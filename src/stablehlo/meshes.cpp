@@ -1,5 +1,7 @@
 // Programs for several devices: the computation of each device on its shards, in Shardy's dialect.
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +10,7 @@
 #include <farcall/primitives/shard_map.h>
 
 #include "stablehlo/rules.h"
+#include "stablehlo/undivided.h"
 
 namespace farcall::stablehlo {
 namespace {
@@ -95,6 +98,14 @@ Values Emitter::on_each_device(std::span<const Value> inputs,
     values.pop_back();
   }
   return values;
+}
+
+Value undivided(Emitter& e, const Value& value, std::span<const int64_t> dimensions) {
+  if (e.free_axes().empty() || dimensions.empty()) return value;
+  std::vector<std::string_view> divisions(value.type.rank(), "{?}");
+  for (const int64_t d : dimensions) divisions[static_cast<size_t>(d)] = "{}";
+  return e.op("sdy.sharding_constraint", {value}, value.type,
+              fmt::format("sharding = #sdy.sharding<@mesh, [{}]>", fmt::join(divisions, ", ")));
 }
 
 void add_meshes(Rules& rules) {

@@ -9,6 +9,7 @@
 #include <farcall/primitives/fft.h>
 
 #include "stablehlo/rules.h"
+#include "stablehlo/undivided.h"
 
 namespace farcall::stablehlo {
 namespace {
@@ -58,6 +59,17 @@ std::string dimension_names(const std::vector<int64_t>& spec, std::string_view f
   return fmt::format("[{}]", fmt::join(names, ", "));
 }
 
+// A convolution with whole spatial dimensions. XLA computes wrong values where it divides them
+// unevenly, those of a kernel for instance.
+Value convolve(Emitter& e, const Value& lhs, const Value& rhs, ShapeDtype result,
+               const std::string& attributes, const ConvParams& p) {
+  const auto whole = [&](const Value& value, const std::vector<int64_t>& spec) {
+    return undivided(e, value, std::span(spec).subspan(2));
+  };
+  const Values operands = {whole(lhs, p.lhs_spec), whole(rhs, p.rhs_spec)};
+  return whole(e.op("stablehlo.convolution", operands, result, attributes), p.out_spec);
+}
+
 Values convolution(Emitter& e, const Call& call) {
   const auto& p = call.params<ConvParams>();
   // cuDNN has no convolutions of integers but for some of eight bits. XLA has no empty windows.
@@ -73,21 +85,21 @@ Values convolution(Emitter& e, const Call& call) {
       array_text(p.lhs_dilation), array_text(p.rhs_dilation), p.feature_group_count,
       p.batch_group_count, precision_text(e, p.precision));
   if (!e.is_for_accelerator() || !is_complex(call.dtype())) {
-    return {e.op("stablehlo.convolution", call.inputs, call.result(), attributes)};
+    return {convolve(e, call.inputs[0], call.inputs[1], call.result(), attributes, p)};
   }
   // XLA has no complex convolutions on GPUs.
   const ShapeDtype type = call.result().with_dtype(real_dtype(call.dtype()));
   const auto part = [&](std::string_view name, const Value& whole) {
     return e.op(name, {whole}, whole.type.with_dtype(type.dtype()));
   };
-  const auto convolve = [&](std::string_view of_lhs, std::string_view of_rhs) {
-    const Values operands = {part(of_lhs, call.inputs[0]), part(of_rhs, call.inputs[1])};
-    return e.op("stablehlo.convolution", operands, type, attributes);
+  const auto product = [&](std::string_view of_lhs, std::string_view of_rhs) {
+    return convolve(e, part(of_lhs, call.inputs[0]), part(of_rhs, call.inputs[1]), type, attributes,
+                    p);
   };
   constexpr std::string_view kReal = "stablehlo.real", kImag = "stablehlo.imag";
   const Value real =
-      e.op("stablehlo.subtract", {convolve(kReal, kReal), convolve(kImag, kImag)}, type);
-  const Value imag = e.op("stablehlo.add", {convolve(kReal, kImag), convolve(kImag, kReal)}, type);
+      e.op("stablehlo.subtract", {product(kReal, kReal), product(kImag, kImag)}, type);
+  const Value imag = e.op("stablehlo.add", {product(kReal, kImag), product(kImag, kReal)}, type);
   return {e.op("stablehlo.complex", {real, imag}, call.result())};
 }
 
