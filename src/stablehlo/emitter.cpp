@@ -298,9 +298,24 @@ Value Emitter::pad(const Value& value, const Value& padding_value,
     high.push_back(d.high);
     interior.push_back(d.interior);
   }
-  return op("stablehlo.pad", {value, padding_value}, result,
-            fmt::format("edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}",
-                        array_text(low), array_text(high), array_text(interior)));
+  const auto padded = [&](ShapeDtype type) {
+    return op("stablehlo.pad", {value, padding_value}, type,
+              fmt::format("edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}",
+                          array_text(low), array_text(high), array_text(interior)));
+  };
+  const auto is_negative = [](const PaddingDimension& d) { return d.low < 0 || d.high < 0; };
+  if (free_axes().empty() || std::ranges::none_of(config, is_negative)) return padded(result);
+  // XLA ends the process where it divides a dimension with negative padding.
+  std::vector<int64_t> starts, limits, sizes;
+  for (size_t d = 0; d < config.size(); ++d) {
+    starts.push_back(-std::min<int64_t>(low[d], 0));
+    limits.push_back(starts[d] + result.shape()[d]);
+    sizes.push_back(limits[d] - std::min<int64_t>(high[d], 0));
+    low[d] = std::max<int64_t>(low[d], 0);
+    high[d] = std::max<int64_t>(high[d], 0);
+  }
+  return op("stablehlo.slice", {padded(ShapeDtype(result.dtype(), sizes))}, result,
+            slice_text(starts, limits, std::vector<int64_t>(sizes.size(), 1)));
 }
 
 Value Emitter::compare(std::string_view direction, const Value& a, const Value& b) {

@@ -24,7 +24,8 @@ def over_mesh(f: Any, x: P, y: P, result: P | None) -> Any:
     def over(spec: P | None) -> Any:
         return None if spec is None else NamedSharding(mesh, spec)
 
-    return fc.jit(f, in_shardings=(over(x), over(y)), out_shardings=over(result))(X, Y)
+    jitted: Any = fc.jit(f, in_shardings=(over(x), over(y)), out_shardings=over(result))
+    return jitted(X, Y)
 
 
 def test_updates_in_sequence_along_a_divided_dimension() -> None:
@@ -59,3 +60,11 @@ def test_convolutions_with_divided_spatial_dimensions(arg: int | None) -> None:
     wanted = fc.jit(f, device=fc.devices("native")[0])(X, Y)
     found = over_mesh(f, P(None, "a"), P("b", "a"), None)
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_negative_padding_of_divided_dimensions() -> None:
+    def pad(x: Any, y: Any) -> Any:
+        return lax.pad(x + y, np.float32(0), ((-1, 2, 1), (0, -3, 0)))
+
+    wanted = fc.jit(pad, device=fc.devices("native")[0])(X, Y)
+    np.testing.assert_array_equal(over_mesh(pad, P("a"), P("a", "b"), None), wanted)
