@@ -136,7 +136,8 @@ class Former {
   bool is_boundary(const Equation& equation) const {
     const Primitive& primitive = *equation.primitive;
     return has_effect(equation.effects) || has_regions(equation) || primitive.is_foreign() ||
-           primitive.is_callback() || updates_first_input(primitive.name);
+           primitive.is_callback() ||
+           trait_of_kernel(primitive.name) == KernelTrait::kUpdatesFirstInput;
   }
 
   void place(uint32_t index) {

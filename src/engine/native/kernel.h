@@ -56,8 +56,14 @@ class FoundKernel {
 
 FoundKernel find_kernel(std::string_view primitive);
 
-// Whether the kernel of this primitive updates a copy of its first input. It needs no copy if its
-// one output is given that input's memory, and no other input's.
-bool updates_first_input(std::string_view primitive);
+enum class KernelTrait : uint8_t {
+  kNone,
+  // It updates a copy of its first input. It needs no copy if its one output is given that input's
+  // memory, and no other input's.
+  kUpdatesFirstInput,
+  // It divides its work by lanes, so that a single lane takes one thread.
+  kOneThreadPerLane
+};
+KernelTrait trait_of_kernel(std::string_view primitive);
 
 }  // namespace farcall::native

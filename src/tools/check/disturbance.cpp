@@ -45,13 +45,13 @@ void start_timer(long nanoseconds) {
 }
 
 // What the system says about a thread: whether it can run or is running, and for how long it ran.
-struct Progress {
+struct ThreadProgress {
   bool is_running = true;
   long long nanoseconds = 0;
 };
 
 // Without the heap, whose locks a stopped thread may hold.
-Progress progress_of(pid_t thread) {
+ThreadProgress progress_of(pid_t thread) {
   const auto read_file = [&](const char* name, char(&text)[512]) {
     char path[64];
     std::snprintf(path, sizeof(path), "/proc/self/task/%d/%s", thread, name);
@@ -61,7 +61,7 @@ Progress progress_of(pid_t thread) {
     text[std::max<ssize_t>(count, 0)] = '\0';
     return count > 0;
   };
-  Progress progress;
+  ThreadProgress progress;
   char text[512];
   if (!read_file("stat", text)) return progress;
   const char* name_end = std::strrchr(text, ')');
@@ -181,13 +181,13 @@ void Meeting::wait() {
   has_begun = true;
   const double begin = now_seconds();
   pid_t seen = 0;
-  Progress first, last;  // of the thread that was seen
+  ThreadProgress first, last;  // of the thread that was seen
   double asleep_since = 0;
   while (!is_over) {
     sleep_a_moment();
     const double now = now_seconds();
     const pid_t thread = caller;
-    const Progress progress = thread == 0 ? Progress() : progress_of(thread);
+    const ThreadProgress progress = thread == 0 ? ThreadProgress() : progress_of(thread);
     if (thread != seen) first = progress;
     if (thread != seen || progress.is_running || progress.nanoseconds != last.nanoseconds)
       asleep_since = now;

@@ -1,6 +1,5 @@
 // Linearization: forward mode with known values and unknown tangents.
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -126,7 +125,8 @@ LivePart live_part(const Program& program, const std::vector<bool>& wanted) {
     }
   };
   read(live.outputs);
-  for (Equation& equation : std::views::reverse(equations)) {
+  for (auto last = equations.rbegin(); last != equations.rend(); ++last) {
+    Equation& equation = *last;
     std::vector<bool> is_live(equation.outputs.size());
     for (size_t i = 0; i < is_live.size(); ++i) is_live[i] = is_read[equation.outputs[i]];
     const auto num_live = std::ranges::count(is_live, true);

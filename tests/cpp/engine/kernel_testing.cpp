@@ -210,7 +210,7 @@ bool call_kernel(std::string_view primitive, const std::vector<TestArray>& input
   if (!kernel.run) throw Error(ErrorCode::kUnimplemented, "no run " + std::string(primitive));
   const Storage scratch = Storage::allocate(kernel.scratch_bytes);
   kernel.run({operands.data(), scratch.data(), kernel.data.get()});
-  return kernel.can_run_in_place || updates_first_input(primitive);
+  return kernel.can_run_in_place || trait_of_kernel(primitive) == KernelTrait::kUpdatesFirstInput;
 }
 
 }  // namespace

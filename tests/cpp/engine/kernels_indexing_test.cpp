@@ -108,7 +108,7 @@ TEST(IndexingKernels, UpdatesInPlaceAreThoseOfACopy) {
   const TestArray at(ShapeDtype(DType::kInt32, {3, 1}), std::vector<double>{1, 0, 1});
   const auto params = make_params(ScatterParams{kScatterRows});
   for (const char* name : {"scatter", "scatter_add", "scatter_mul", "scatter_min", "scatter_max"}) {
-    EXPECT_TRUE(updates_first_input(name));
+    EXPECT_EQ(trait_of_kernel(name), KernelTrait::kUpdatesFirstInput);
     const std::vector<TestArray> inputs = {x, at, updates};
     EXPECT_TRUE(run_in_place(name, inputs, 0, x.type(), params)
                     .same_bytes(run_kernel(name, inputs, x.type(), params)));
@@ -117,7 +117,7 @@ TEST(IndexingKernels, UpdatesInPlaceAreThoseOfACopy) {
   const std::vector<TestArray> inputs = {x, updates, start, start};
   EXPECT_TRUE(run_in_place("dynamic_update_slice", inputs, 0, x.type())
                   .same_bytes(run_kernel("dynamic_update_slice", inputs, x.type())));
-  EXPECT_FALSE(updates_first_input("gather"));
+  EXPECT_EQ(trait_of_kernel("gather"), KernelTrait::kNone);
 }
 
 // ---- many windows

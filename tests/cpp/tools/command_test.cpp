@@ -176,7 +176,7 @@ TEST(Command, ShowsSignaturesOfAllHandlers) {
   const auto result = run_farcall({"inspect", checked_library("sound_own"), "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const auto json = nlohmann::json::parse(result.output);
-  EXPECT_EQ(json["handlers"].size(), 43);
+  EXPECT_EQ(json["handlers"].size(), 44);
   for (const auto& handler : json["handlers"]) {
     if (handler["symbol"] != "scales") continue;
     EXPECT_EQ(handler["signature"], "(f32) {} -> (f32)");

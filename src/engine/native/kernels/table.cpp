@@ -86,9 +86,9 @@ ElementwiseFactory find_elementwise(std::string_view primitive) {
   return row ? row->describe : nullptr;
 }
 
-bool updates_first_input(std::string_view primitive) {
+KernelTrait trait_of_kernel(std::string_view primitive) {
   const KernelRow* row = find_row(primitive);
-  return row && row->updates_first_input;
+  return row ? row->trait : KernelTrait::kNone;
 }
 
 }  // namespace farcall::native

@@ -1,10 +1,8 @@
 #include "engine/native/plan/groups.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include <farcall/core/error.h>
@@ -15,6 +13,7 @@
 #include <farcall/program/cost.h>
 #include <farcall/program/walk.h>
 
+#include "engine/native/kernel.h"
 #include "engine/native/parallel.h"
 #include "passes/internal/nested.h"
 
@@ -35,12 +34,6 @@ int64_t nanoseconds(const Program& program, const Equation& equation) {
   if (equation.primitive->kind == PrimitiveKind::kWhile) cost = kStepsOfWhile * cost;
   return std::max(cost.flops / kFlops, cost.bytes / kBytes);
 }
-
-// The kernels that use one thread whatever the sizes.
-constexpr std::array kOnOneThread = {
-    std::string_view("cumlogsumexp"), std::string_view("cummax"),       std::string_view("cummin"),
-    std::string_view("cumprod"),      std::string_view("cumsum"),       std::string_view("fft"),
-    std::string_view("random_bits"),  std::string_view("threefry2x32"), std::string_view("top_k")};
 
 // Whether equations of a loop's step stay on the thread, and do nothing that has to be in order.
 bool stays_on_thread(const Program& program) {
@@ -72,7 +65,7 @@ bool runs_long(const Program& program, const Equation& equation) {
              return stays_on_thread(*nested.program);
            });
   }
-  return std::ranges::find(kOnOneThread, primitive.name) != kOnOneThread.end() &&
+  return trait_of_kernel(primitive.name) == KernelTrait::kOneThreadPerLane &&
          nanoseconds(program, equation) >= kLongNanoseconds;
 }
 

@@ -89,7 +89,8 @@ Under operands_under_results(const Equation& equation) {
         if (inputs[i] && !under[i]) under[i] = 1 + *inputs[i];
       }
     }
-  } else if (primitive.kind == PrimitiveKind::kView || updates_first_input(primitive.name)) {
+  } else if (primitive.kind == PrimitiveKind::kView ||
+             trait_of_kernel(primitive.name) == KernelTrait::kUpdatesFirstInput) {
     under[0] = 0;
   }
   return under;

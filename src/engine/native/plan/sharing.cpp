@@ -71,7 +71,7 @@ void share_region(const Equation& equation, size_t index, const InPlace& in_plac
 void share_first_operand(const Equation& equation, size_t index, const Layouts& layouts,
                          AliasSets& sets) {
   const bool is_view = equation.primitive->kind == PrimitiveKind::kView;
-  if (!is_view && (!updates_first_input(equation.primitive->name) ||
+  if (!is_view && (trait_of_kernel(equation.primitive->name) != KernelTrait::kUpdatesFirstInput ||
                    !sets.why_not_overwrite(index, 0).empty())) {
     return;
   }

@@ -424,7 +424,7 @@ Kernel make_fft(Types inputs, Types outputs, const Params* params) {
   return {.run = run_fft, .data = std::move(plan), .scratch_bytes = scratch.bytes()};
 }
 
-constexpr KernelRow kRows[] = {{"fft", make_fft}};
+constexpr KernelRow kRows[] = {{"fft", make_fft, KernelTrait::kOneThreadPerLane}};
 
 }  // namespace
 

@@ -352,8 +352,7 @@ Kernel make_gather(Types inputs, Types outputs, const Params* params) {
 
 constexpr KernelRow kRows[] = {
     {"dynamic_slice", make_dynamic_slice},
-    {"dynamic_update_slice", make_dynamic_update_slice,
-     /*updates=*/true},
+    {"dynamic_update_slice", make_dynamic_update_slice, KernelTrait::kUpdatesFirstInput},
     {"gather", make_gather},
     {"pad", make_pad},
 };

@@ -17,8 +17,9 @@ using ElementwiseFactory = ElementwiseSpec (*)(std::span<const ShapeDtype> input
                                                const Params* params);
 
 struct KernelRow {
-  constexpr KernelRow(std::string_view name, KernelFactory factory, bool updates = false)
-      : primitive(name), make(factory), updates_first_input(updates) {}
+  constexpr KernelRow(std::string_view name, KernelFactory factory,
+                      KernelTrait its_trait = KernelTrait::kNone)
+      : primitive(name), make(factory), trait(its_trait) {}
   // `factory` serves types without a valid description.
   constexpr KernelRow(std::string_view name, ElementwiseFactory description,
                       KernelFactory factory = nullptr)
@@ -27,7 +28,7 @@ struct KernelRow {
   std::string_view primitive;
   ElementwiseFactory describe = nullptr;
   KernelFactory make = nullptr;
-  bool updates_first_input = false;  // see kernel.h
+  KernelTrait trait = KernelTrait::kNone;
 };
 
 // Null for a primitive that is not elementwise.

@@ -362,11 +362,11 @@ Kernel make_combine(Types inputs, Types, const Params* params) {
 }
 
 constexpr KernelRow kRows[] = {
-    {"scatter", make_replace, /*updates=*/true},
-    {"scatter_add", make_combine<Sum>, /*updates=*/true},
-    {"scatter_max", make_combine<Maximum>, /*updates=*/true},
-    {"scatter_min", make_combine<Minimum>, /*updates=*/true},
-    {"scatter_mul", make_combine<Product>, /*updates=*/true},
+    {"scatter", make_replace, KernelTrait::kUpdatesFirstInput},
+    {"scatter_add", make_combine<Sum>, KernelTrait::kUpdatesFirstInput},
+    {"scatter_max", make_combine<Maximum>, KernelTrait::kUpdatesFirstInput},
+    {"scatter_min", make_combine<Minimum>, KernelTrait::kUpdatesFirstInput},
+    {"scatter_mul", make_combine<Product>, KernelTrait::kUpdatesFirstInput},
 };
 
 }  // namespace

@@ -205,7 +205,7 @@ Kernel make_top_k(Types inputs, Types, const Params* params) {
   return {.run = run_top_k, .data = std::move(plan), .scratch_bytes = scratch_bytes};
 }
 
-constexpr KernelRow kRows[] = {{"top_k", make_top_k}};
+constexpr KernelRow kRows[] = {{"top_k", make_top_k, KernelTrait::kOneThreadPerLane}};
 
 }  // namespace
 

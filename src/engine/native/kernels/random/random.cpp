@@ -5,9 +5,9 @@
 #include <cstring>
 #include <memory>
 
-#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/random/threefry.h"
+#include "engine/native/parallel.h"
 
 namespace farcall::native {
 namespace {
@@ -21,6 +21,23 @@ struct Key {
 // Hashes computed at a time: they fit the cache, and a block's counters all have the same high
 // word.
 constexpr int64_t kBlock = 512;
+
+// Calls run(block) for each block, of so many hashes, on several threads where that pays.
+template <class Run>
+void for_blocks(int64_t num_blocks, int64_t hashes_of_block, const Run& run) {
+  constexpr int64_t kCostOfHash = 64, kBlocksOfTile = 8;
+  const int64_t cost = hashes_of_block * kCostOfHash;
+  run_tiles((num_blocks + kBlocksOfTile - 1) / kBlocksOfTile, num_threads_for(num_blocks * cost),
+            [&](Tiles& tiles) {
+              for (int64_t tile; tiles.next(tile);) {
+                const int64_t first = tile * kBlocksOfTile;
+                for (int64_t i = first; i < std::min(num_blocks, first + kBlocksOfTile); ++i) {
+                  run(i);
+                  if (!tiles.go_on(cost)) return;
+                }
+              }
+            });
+}
 
 // What a hash becomes: random bits, or a new key.
 template <class T>
@@ -49,29 +66,25 @@ struct CounterPlan {
 // Hashes the counters of one key after the other.
 template <class What>
 void hash_long(const CounterPlan& plan, const Key* keys, typename What::Result* out) {
-  alignas(64) uint32_t y1[kBlock], y2[kBlock];
-  InterruptCounter counter;
-  for (int64_t key = 0; key < plan.num_keys; ++key) {
-    for (int64_t start = 0; start < plan.num_counters; start += kBlock) {
-      const int64_t count = std::min(kBlock, plan.num_counters - start);
-      counter.add(count);
-      threefry2x32_counters(keys[key].first, keys[key].second, static_cast<uint64_t>(start), y1, y2,
-                            count);
-      for (int64_t i = 0; i < count; ++i) out[i] = What()(y1[i], y2[i]);
-      out += count;
-    }
-  }
+  const int64_t blocks_of_key = (plan.num_counters + kBlock - 1) / kBlock;
+  for_blocks(plan.num_keys * blocks_of_key, kBlock, [&](int64_t block) {
+    alignas(64) uint32_t y1[kBlock], y2[kBlock];
+    const int64_t key = block / blocks_of_key, start = block % blocks_of_key * kBlock;
+    const int64_t count = std::min(kBlock, plan.num_counters - start);
+    threefry2x32_counters(keys[key].first, keys[key].second, static_cast<uint64_t>(start), y1, y2,
+                          count);
+    auto* to = out + key * plan.num_counters + start;
+    for (int64_t i = 0; i < count; ++i) to[i] = What()(y1[i], y2[i]);
+  });
 }
 
 // Hashes a block of keys for each counter: faster if there are few counters per key.
 template <class What>
 void hash_short(const CounterPlan& plan, const Key* keys, typename What::Result* out) {
-  alignas(64) uint32_t key1[kBlock], key2[kBlock], x1[kBlock] = {}, x2[kBlock];
-  alignas(64) uint32_t y1[kBlock], y2[kBlock];
-  InterruptCounter counter;
-  for (int64_t start = 0; start < plan.num_keys; start += kBlock) {
-    const int64_t count = std::min(kBlock, plan.num_keys - start);
-    counter.add(count * plan.num_counters);
+  for_blocks((plan.num_keys + kBlock - 1) / kBlock, kBlock * plan.num_counters, [&](int64_t block) {
+    alignas(64) uint32_t key1[kBlock], key2[kBlock], x1[kBlock] = {}, x2[kBlock];
+    alignas(64) uint32_t y1[kBlock], y2[kBlock];
+    const int64_t start = block * kBlock, count = std::min(kBlock, plan.num_keys - start);
     for (int64_t i = 0; i < count; ++i) {
       key1[i] = keys[start + i].first;
       key2[i] = keys[start + i].second;
@@ -82,7 +95,7 @@ void hash_short(const CounterPlan& plan, const Key* keys, typename What::Result*
       auto* to = out + start * plan.num_counters + counter;
       for (int64_t i = 0; i < count; ++i) to[i * plan.num_counters] = What()(y1[i], y2[i]);
     }
-  }
+  });
 }
 
 template <class What>
@@ -143,12 +156,10 @@ void run_fold_in(const KernelCall& call) {
   const auto* keys = static_cast<const Key*>(call.operands[0]);
   const auto* data = static_cast<const uint32_t*>(call.operands[1]);
   auto* out = static_cast<Key*>(call.operands[2]);
-  alignas(64) uint32_t key1[kBlock], key2[kBlock], x1[kBlock] = {}, x2[kBlock];
-  alignas(64) uint32_t y1[kBlock], y2[kBlock];
-  InterruptCounter counter;
-  for (int64_t start = 0; start < plan.size; start += kBlock) {
-    const int64_t count = std::min(kBlock, plan.size - start);
-    counter.add(count);
+  for_blocks((plan.size + kBlock - 1) / kBlock, kBlock, [&](int64_t block) {
+    alignas(64) uint32_t key1[kBlock], key2[kBlock], x1[kBlock] = {}, x2[kBlock];
+    alignas(64) uint32_t y1[kBlock], y2[kBlock];
+    const int64_t start = block * kBlock, count = std::min(kBlock, plan.size - start);
     for (int64_t i = 0; i < count; ++i) {
       const Key& key = keys[(start + i) * plan.steps[0]];
       key1[i] = key.first;
@@ -157,7 +168,7 @@ void run_fold_in(const KernelCall& call) {
     }
     threefry2x32({key1, key2, x1, x2, y1, y2}, count);
     for (int64_t i = 0; i < count; ++i) out[start + i] = {y1[i], y2[i]};
-  }
+  });
 }
 
 Kernel make_fold_in(Types inputs, Types outputs, const Params*) {
@@ -166,11 +177,9 @@ Kernel make_fold_in(Types inputs, Types outputs, const Params*) {
 
 void run_threefry(const KernelCall& call) {
   const auto& plan = *static_cast<const ElementPlan*>(call.data);
-  alignas(64) uint32_t words[4][kBlock];
-  InterruptCounter counter;
-  for (int64_t start = 0; start < plan.size; start += kBlock) {
-    const int64_t count = std::min(kBlock, plan.size - start);
-    counter.add(count);
+  for_blocks((plan.size + kBlock - 1) / kBlock, kBlock, [&](int64_t block) {
+    alignas(64) uint32_t words[4][kBlock];
+    const int64_t start = block * kBlock, count = std::min(kBlock, plan.size - start);
     for (int operand = 0; operand < 4; ++operand) {
       const auto* from = static_cast<const uint32_t*>(call.operands[operand]);
       const int64_t step = plan.steps[operand];
@@ -180,7 +189,7 @@ void run_threefry(const KernelCall& call) {
         {words[0], words[1], words[2], words[3], static_cast<uint32_t*>(call.operands[4]) + start,
          static_cast<uint32_t*>(call.operands[5]) + start},
         count);
-  }
+  });
 }
 
 Kernel make_threefry(Types inputs, Types outputs, const Params*) {

@@ -7,9 +7,9 @@
 
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/elementwise/lanes.h"
-#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/reductions/accumulate.h"
+#include "engine/native/parallel.h"
 
 namespace farcall::native {
 namespace {
@@ -109,8 +109,8 @@ class Piece {
   Block block_;
 };
 
-void run_dense(const CumulativePlan& plan, const std::byte* x, std::byte* y,
-               InterruptCounter& counter) {
+// One dense lane. Returns false if the program is to stop, as Tiles do.
+bool run_dense(const CumulativePlan& plan, const std::byte* x, std::byte* y, Tiles& tiles) {
   const auto width = static_cast<int64_t>(plan.load.source_width);
   const int64_t size = plan.lanes.size, num_blocks = (size + kBlock - 1) / kBlock;
   Accumulators accumulator;
@@ -121,39 +121,55 @@ void run_dense(const CumulativePlan& plan, const std::byte* x, std::byte* y,
     plan.loops.run(piece.source(), piece.target(), count, plan.reverse ? -1 : 1, i == 0,
                    accumulator.bytes);
     piece.finish();
-    counter.add(count);
+    if (!tiles.go_on(count * kStepCost)) return false;
   }
+  return true;
 }
 
-void run_columns(const CumulativePlan& plan, const std::byte* x, std::byte* y,
-                 InterruptCounter& counter) {
+// Up to kColumns lanes beside each other.
+bool run_columns(const CumulativePlan& plan, int64_t first, const std::byte* x, std::byte* y,
+                 Tiles& tiles) {
   const auto width = static_cast<int64_t>(plan.load.source_width);
-  const auto& [outer, size, inner] = plan.lanes;
+  const int64_t size = plan.lanes.size, inner = plan.lanes.inner;
+  const int64_t count = std::min(inner - first, kColumns);
   Accumulators accumulators;
-  for (int64_t start = 0; start < inner; start += kColumns) {
-    const int64_t count = std::min(inner - start, kColumns);
-    for (int64_t i = 0; i < size; ++i) {
-      const int64_t offset = ((plan.reverse ? size - 1 - i : i) * inner + start) * width;
-      Piece piece(plan, x + offset, y + offset, count);
-      plan.loops.row(piece.source(), piece.target(), count, i == 0, accumulators.bytes);
-      piece.finish();
-      counter.add(count);
-    }
+  for (int64_t i = 0; i < size; ++i) {
+    const int64_t offset = ((plan.reverse ? size - 1 - i : i) * inner + first) * width;
+    Piece piece(plan, x + offset, y + offset, count);
+    plan.loops.row(piece.source(), piece.target(), count, i == 0, accumulators.bytes);
+    piece.finish();
+    if (!tiles.go_on(count * kStepCost)) return false;
   }
+  return true;
 }
 
 void run_cumulative(const KernelCall& call) {
+  constexpr int64_t kElementsOfTile = 4096;
   const auto& plan = *static_cast<const CumulativePlan*>(call.data);
   const auto* x = static_cast<const std::byte*>(call.operands[0]);
   auto* y = static_cast<std::byte*>(call.operands[1]);
-  const int64_t slab = plan.lanes.size * plan.lanes.inner;
-  if (slab == 0) return;
-  const auto run = plan.lanes.inner == 1 ? run_dense : run_columns;
-  InterruptCounter counter;
-  for (int64_t i = 0; i < plan.lanes.outer; ++i) {
-    const int64_t offset = i * slab * static_cast<int64_t>(plan.load.source_width);
-    run(plan, x + offset, y + offset, counter);
-  }
+  const int64_t outer = plan.lanes.outer, size = plan.lanes.size, inner = plan.lanes.inner;
+  if (size * inner == 0) return;
+  const int64_t slab_bytes = size * inner * static_cast<int64_t>(plan.load.source_width);
+  // A part is a dense lane, or some lanes beside each other.
+  const int64_t parts_of_slab = (inner + kColumns - 1) / kColumns,
+                num_parts = outer * parts_of_slab;
+  const int64_t parts_of_tile =
+      std::max<int64_t>(1, kElementsOfTile / (size * std::min(inner, kColumns)));
+  const auto run = [&](int64_t part, Tiles& tiles) {
+    const int64_t offset = part / parts_of_slab * slab_bytes;
+    if (inner == 1) return run_dense(plan, x + offset, y + offset, tiles);
+    return run_columns(plan, part % parts_of_slab * kColumns, x + offset, y + offset, tiles);
+  };
+  run_tiles((num_parts + parts_of_tile - 1) / parts_of_tile,
+            num_threads_for_elements(outer * size * inner), [&](Tiles& tiles) {
+              for (int64_t tile; tiles.next(tile);) {
+                const int64_t end = std::min(num_parts, (tile + 1) * parts_of_tile);
+                for (int64_t i = tile * parts_of_tile; i < end; ++i) {
+                  if (!run(i, tiles)) return;
+                }
+              }
+            });
 }
 
 template <class Op>
@@ -175,11 +191,11 @@ Kernel make_cumulative(Types inputs, Types outputs, const Params* params) {
 }
 
 constexpr KernelRow kRows[] = {
-    {"cumlogsumexp", make_cumulative<LogSumExp>},
-    {"cummax", make_cumulative<Maximum>},
-    {"cummin", make_cumulative<Minimum>},
-    {"cumprod", make_cumulative<Product>},
-    {"cumsum", make_cumulative<Sum>},
+    {"cumlogsumexp", make_cumulative<LogSumExp>, KernelTrait::kOneThreadPerLane},
+    {"cummax", make_cumulative<Maximum>, KernelTrait::kOneThreadPerLane},
+    {"cummin", make_cumulative<Minimum>, KernelTrait::kOneThreadPerLane},
+    {"cumprod", make_cumulative<Product>, KernelTrait::kOneThreadPerLane},
+    {"cumsum", make_cumulative<Sum>, KernelTrait::kOneThreadPerLane},
 };
 
 }  // namespace
