@@ -59,6 +59,23 @@ TEST(CumulativeKernels, SumsOfEveryDtypeAlongEveryAxis) {
   }
 }
 
+// Lanes are shared among threads.
+TEST(CumulativeKernels, GiveTheSameBitsOnSeveralThreads) {
+  std::mt19937 random(6);
+  for (const Shape& shape : {Shape{300, 257}, {5, 90, 300}, {2, 40000}, {40000, 2}}) {
+    const TestArray x = random_array(ShapeDtype(DType::kFloat32, shape), random, 4);
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      const auto run = [&](int num_threads) {
+        return tbb::task_arena(num_threads).execute([&] {
+          const CumulativeParams params{static_cast<int64_t>(axis), true};
+          return run_kernel("cumsum", {x}, x.type(), make_params(params)).texts();
+        });
+      };
+      EXPECT_EQ(run(1), run(4));
+    }
+  }
+}
+
 TEST(CumulativeKernels, NanStaysOnceItCame) {
   const TestArray x(DType::kFloat32, {1, 3, std::nan(""), 2, 5});
   const TestArray y = run_kernel("cummax", {x}, x.type(), make_params(CumulativeParams{0, false}));

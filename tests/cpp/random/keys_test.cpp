@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tbb/task_arena.h>
+
 #include <farcall/core/element_text.h>
 #include <farcall/ops/callback.h>
 #include <farcall/ops/cumulative.h>
@@ -37,6 +39,26 @@ Array word(uint32_t value) { return Array::scalar(value); }
 std::vector<uint32_t> values_of(const Array& x) {
   const auto values = x.values<uint32_t>();
   return {values.begin(), values.end()};
+}
+
+// Blocks of hashes are shared among threads.
+TEST(RandomBits, AreTheSameOnSeveralThreads) {
+  const auto draw = [](int num_threads) {
+    return tbb::task_arena(num_threads).execute([] {
+      const Array key = random::key(Array(7));
+      const Array many_keys = random::split(key, {70000});
+      const Array counters = lax::iota(DType::kUInt32, {70000}, 0);
+      const auto few_of_each = [](const Array& each) { return random::bits(each, {3}); };
+      const auto many_of_each = [](const Array& each) { return random::bits(each, {1000}); };
+      return std::vector{words(many_keys),
+                         words(random::fold_in(key, word(3))),
+                         values_of(random::bits(key, {300001})),
+                         values_of(random::threefry2x32(word(1), word(2), word(3), counters).first),
+                         values_of(vmap(few_of_each)(many_keys)),
+                         values_of(vmap(many_of_each)(random::split(key, {100})))};
+    });
+  };
+  EXPECT_EQ(draw(1), draw(4));
 }
 
 // Test vectors of the Random123 library, by the authors of the hash.
