@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from farcall import lax
 from jax import lax as jlax
+from random_matrices import random
 
 F32, F64, C64, C128 = np.float32, np.float64, np.complex64, np.complex128
 DTYPES = [F32, F64, C64, C128]
@@ -31,14 +32,6 @@ def x64() -> Iterator[None]:
     """JAX keeps float64 and complex128 as they are."""
     with fc.enable_x64(True), jax.enable_x64(True):
         yield
-
-
-def random(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    values = rng.standard_normal(shape)
-    if np.issubdtype(dtype, np.complexfloating):
-        values = values + 1j * rng.standard_normal(shape)
-    return values.astype(dtype)
 
 
 def adjoint(a: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from farcall import lax
 from jax import lax as jlax
+from random_matrices import random
 
 fla: Any = fnp.linalg
 jla: Any = jnp.linalg
@@ -28,14 +29,6 @@ def x64() -> Iterator[None]:
     """JAX keeps float64 and complex128 as they are."""
     with fc.enable_x64(True), jax.enable_x64(True):
         yield
-
-
-def random(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    values = rng.standard_normal(shape)
-    if np.issubdtype(dtype, np.complexfloating):
-        values = values + 1j * rng.standard_normal(shape)
-    return values.astype(dtype)
 
 
 def definite(shape: tuple[int, ...], dtype: Any) -> np.ndarray:

@@ -12,19 +12,12 @@ import numpy as np
 import pytest
 from farcall.lax import linalg
 from jax.lax import linalg as jax_linalg
+from random_matrices import random
 
 pytestmark = pytest.mark.usefixtures("x64")
 
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
 dtypes = pytest.mark.parametrize("dtype", DTYPES)
-
-
-def random(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    values = rng.standard_normal(shape)
-    if np.issubdtype(dtype, np.complexfloating):
-        values = values + 1j * rng.standard_normal(shape)
-    return values.astype(dtype)
 
 
 def assert_same(found: Any, wanted: Any, tolerance: float = 200) -> None:
