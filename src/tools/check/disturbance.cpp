@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
@@ -70,7 +71,7 @@ ThreadProgress progress_of(pid_t thread) {
   return progress;
 }
 
-void wait_a_moment(int, siginfo_t* info, void*) {
+void wait_after_signal(const siginfo_t* info) {
   const bool is_timer = info->si_code == SI_TIMER;
   if (Pause* pause = t_pause; is_timer && pause) return pause->meeting().wait();
   if (is_timer && t_interruptions_left == 0) return;
@@ -79,6 +80,12 @@ void wait_a_moment(int, siginfo_t* info, void*) {
   // Starting it here lets the thread make progress however long a signal takes.
   t_interruptions_left = t_interruptions_left - 1;
   if (t_interruptions_left > 0) start_timer(t_interval);
+}
+
+void wait_a_moment(int, siginfo_t* info, void*) {
+  const int error = errno;  // of the interrupted code
+  wait_after_signal(info);
+  errno = error;
 }
 
 // Never uninstalled, because a signal may arrive late.

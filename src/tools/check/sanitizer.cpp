@@ -93,6 +93,18 @@ void report(const char* text) {
 
 // Called by ThreadSanitizer's runtime; `report` is valid until this returns.
 [[maybe_unused]] void report_race(void* report) {
+  using Data =
+      int(void*, const char**, int*, int*, int*, int*, int*, int*, int*, void**, uintptr_t);
+  static const auto get_data = function<Data>("__tsan_get_report_data");
+  int counts[7] = {};  // duplicates, stacks, accesses, locations, mutexes, threads, their ids
+  const char* description = nullptr;
+  void* trace[1] = {};
+  if (!get_data || !get_data(report, &description, &counts[0], &counts[1], &counts[2], &counts[3],
+                             &counts[4], &counts[5], &counts[6], trace, std::size(trace))) {
+    return;
+  }
+  const int num_accesses = counts[2];
+  if (num_accesses == 0) return;  // another report, such as of a signal handler
   using Mop = int(void*, uintptr_t, int*, void**, int*, int*, int*, void**, uintptr_t);
   static const auto get_access = function<Mop>("__tsan_get_report_mop");
   if (!get_access) return;

@@ -5,6 +5,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -200,7 +201,11 @@ void on_trap(int number, siginfo_t* info, void* context_pointer) {
     is_first = is_ours && breakpoint->is_set;
     if (is_ours) pass(at, *breakpoint, context);
   }
-  if (is_first && g_work) g_work();
+  if (is_first && g_work) {
+    const int error = errno;  // of the stopped code
+    g_work();
+    errno = error;
+  }
   if (!is_ours && g_previous.sa_sigaction) g_previous.sa_sigaction(number, info, context_pointer);
 }
 

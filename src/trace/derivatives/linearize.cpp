@@ -125,8 +125,8 @@ LivePart live_part(const Program& program, const std::vector<bool>& wanted) {
     }
   };
   read(live.outputs);
-  for (auto last = equations.rbegin(); last != equations.rend(); ++last) {
-    Equation& equation = *last;
+  for (size_t at = equations.size(); at-- > 0;) {
+    Equation& equation = equations[at];
     std::vector<bool> is_live(equation.outputs.size());
     for (size_t i = 0; i < is_live.size(); ++i) is_live[i] = is_read[equation.outputs[i]];
     const auto num_live = std::ranges::count(is_live, true);
