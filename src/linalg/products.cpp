@@ -52,7 +52,7 @@ Array symmetric_product(const Array& a, const Array& c, const SymmetricProductOp
   check_real("symmetric_product", a);
   check_sizes("symmetric_product", c, a, rows(a));
   const Array product = lax::mul(matmul(a, transposed(a)), number(options.alpha, a.dtype()));
-  const Array sum = lax::add(product, lax::mul(c, number(options.beta, c.dtype())));
+  Array sum = lax::add(product, lax::mul(c, number(options.beta, c.dtype())));
   if (!options.symmetrize_output) return sum;
   return lax::add(numpy::tril(sum), transposed(numpy::tril(sum, -1)));
 }
