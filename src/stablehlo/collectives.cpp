@@ -193,8 +193,7 @@ Values ppermute(Emitter& e, const Call& call) {
 Rule on_bytes(Rule rule) {
   return [rule = std::move(rule)](Emitter& e, const Call& call) -> Values {
     const DType dtype = call.dtype();
-    const bool is_narrow = is_integer(dtype) && dtype_info(dtype).bits < 4;
-    if (!is_narrow || !e.is_on_each_device()) return rule.emit(e, call);
+    if (!is_narrow(dtype) || !e.is_on_each_device()) return rule.emit(e, call);
     const Value x = e.convert(call.inputs[0], dtype_in_bytes(dtype));
     const ShapeDtype result = call.result().with_dtype(x.type.dtype());
     const Values values = rule.emit(e, {call.program, call.equation, std::span(&x, 1), {result}});

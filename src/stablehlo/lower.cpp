@@ -63,6 +63,8 @@ DType dtype_in_bytes(DType dtype) {
   return info.kind == DTypeKind::kSigned ? DType::kInt8 : DType::kUInt8;
 }
 
+bool is_narrow(DType dtype) { return is_integer(dtype) && dtype_info(dtype).bits < 4; }
+
 bool is_ordered(const Program& program) { return has_effect(program.effects()); }
 
 const Rules& all_rules() {

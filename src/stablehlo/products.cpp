@@ -27,10 +27,8 @@ std::string precision_text(const Emitter& e, std::optional<OperandPrecisions> pr
 Values dot_general(Emitter& e, const Call& call) {
   const auto& p = call.params<DotGeneralParams>();
   // XLA has no products of integers of two bits. Sums of int32 have the same lowest bits.
-  const bool is_widened = std::ranges::any_of(call.inputs, [](const Value& input) {
-    const DTypeInfo& info = dtype_info(input.type.dtype());
-    return info.bits == 2 && (info.kind == DTypeKind::kSigned || info.kind == DTypeKind::kUnsigned);
-  });
+  const bool is_widened = std::ranges::any_of(
+      call.inputs, [](const Value& input) { return is_narrow(input.type.dtype()); });
   Values inputs(call.inputs.begin(), call.inputs.end());
   ShapeDtype type = call.result();
   if (is_widened) {

@@ -105,11 +105,14 @@ Values cumlogsumexp(Emitter& e, const Call& call) {
 Rule arg_reduce(bool is_max) {
   return [is_max](Emitter& e, const Call& call) -> Values {
     const auto& p = call.params<ArgReduceParams>();
-    const Value& x = call.inputs[0];
-    const ShapeDtype type(x.type.dtype(), {}), index(p.index_dtype, {}), truth(DType::kBool, {});
+    const DType dtype = call.inputs[0].type.dtype();
+    const Value x = e.convert(call.inputs[0], is_narrow(dtype) ? dtype_in_bytes(dtype) : dtype);
+    // Places that do not fit into a narrow dtype wrap at the end only.
+    const DType places_dtype = byte_width(p.index_dtype) < 4 ? DType::kInt32 : p.index_dtype;
+    const ShapeDtype type(x.type.dtype(), {}), index(places_dtype, {}), truth(DType::kBool, {});
     const auto [start, is_there] = extreme(e, type, !is_max);
     if (!is_there) return {};
-    const Value places = e.op("stablehlo.iota", Values{}, x.type.with_dtype(p.index_dtype),
+    const Value places = e.op("stablehlo.iota", Values{}, x.type.with_dtype(places_dtype),
                               fmt::format("iota_dimension = {} : i64", p.axis));
     const Value zero = e.number(index, 0);
     const std::string body =
@@ -128,11 +131,12 @@ Rule arg_reduce(bool is_max) {
           const Value is_first = either(is_better, both(is_equal, e.compare("LT", v[1], v[3])));
           return {e.select(is_first, v[0], v[2]), e.select(is_first, v[1], v[3])};
         });
-    const std::array results = {call.result().with_dtype(type.dtype()), call.result()};
+    const std::array results = {call.result().with_dtype(type.dtype()),
+                                call.result().with_dtype(places_dtype)};
     const std::array axis = {p.axis};
     const Values reduced = e.op("stablehlo.reduce", Values{x, places, start, zero}, results,
                                 "dimensions = " + array_text(axis), std::span(&body, 1));
-    return {reduced[1]};
+    return {e.convert(reduced[1], p.index_dtype)};
   };
 }
 

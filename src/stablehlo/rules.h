@@ -66,6 +66,9 @@ std::pair<Value, bool> extreme(Emitter& emitter, ShapeDtype type, bool is_highes
 // The dtype in which relays, as all handlers, receive elements: those below eight bits as bytes.
 DType dtype_in_bytes(DType dtype);
 
+// Integers of two bits: XLA fails for some operations on them, which are computed in bytes.
+bool is_narrow(DType dtype);
+
 // The region of a reduction: one operation on scalars.
 std::string reducer(Emitter& emitter, DType dtype, std::string_view operation);
 

@@ -28,8 +28,13 @@ Values slice(Emitter& e, const Call& call) {
 }
 
 Values concatenate(Emitter& e, const Call& call) {
-  return {e.op("stablehlo.concatenate", call.inputs, call.result(),
-               fmt::format("dimension = {} : i64", call.params<ConcatenateParams>().dimension))};
+  const DType dtype = is_narrow(call.dtype()) ? dtype_in_bytes(call.dtype()) : call.dtype();
+  Values parts;
+  for (const Value& part : call.inputs) parts.push_back(e.convert(part, dtype));
+  const Value joined =
+      e.op("stablehlo.concatenate", parts, call.result().with_dtype(dtype),
+           fmt::format("dimension = {} : i64", call.params<ConcatenateParams>().dimension));
+  return {e.convert(joined, call.dtype())};
 }
 
 Values rev(Emitter& e, const Call& call) {

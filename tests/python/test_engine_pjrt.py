@@ -563,3 +563,26 @@ def test_products_of_integers_of_two_bits(dtype: str) -> None:
     found = fc.jit(product, device=fc.devices("pjrt")[0])(x)
     assert found.dtype == dtype
     np.testing.assert_array_equal(np.asarray(found).astype(int), np.asarray(product(x)).astype(int))
+
+
+@needs_plugin
+@pytest.mark.parametrize("dtype", ["int2", "uint2"])
+def test_rows_of_integers_of_two_bits_are_joined_and_compared(dtype: str) -> None:
+    """XLA ends the process when it joins them."""
+    x = fnp.asarray(np.arange(12).reshape(3, 4) % 2).astype(dtype)
+
+    def joined(a: Any) -> Any:
+        return fnp.concatenate([a, a]), fnp.concatenate([a.T, a.T], 1), lax.argmax(a, 1, np.int32)
+
+    found = fc.jit(joined, device=fc.devices("pjrt")[0])(x)
+    for ours, wanted in zip(found, joined(x), strict=True):
+        assert ours.dtype == wanted.dtype
+        np.testing.assert_array_equal(np.asarray(ours).astype(int), np.asarray(wanted).astype(int))
+
+
+@needs_plugin
+def test_places_that_their_dtype_cannot_hold_wrap() -> None:
+    x = np.zeros(600, np.int32)
+    x[[300, 512]] = 9
+    found = fc.jit(lambda x: lax.argmax(x, 0, np.uint8), device=fc.devices("pjrt")[0])(x)
+    assert found == 300 - 256 == lax.argmax(x, 0, np.uint8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -148,9 +149,9 @@ class Writer:
     def shape(self, min_rank: int = 0, max_rank: int = 5) -> tuple[int, ...]:
         rank = min_rank + min(self.below(max_rank - min_rank + 1), self.below(6))
         sizes = tuple(self.choose(self.sizes) for _ in range(rank))
-        if np.prod(sizes) > self.max_elements:
+        if math.prod(sizes) > self.max_elements:
             sizes = sizes[: max(2, min_rank)]
-        while np.prod(sizes) > self.max_elements:
+        while math.prod(sizes) > self.max_elements:
             largest = sizes.index(max(sizes))
             sizes = (*sizes[:largest], 1, *sizes[largest + 1 :])
         return sizes
