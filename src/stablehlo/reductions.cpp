@@ -27,7 +27,10 @@ std::pair<Value, bool> neutral(Emitter& e, std::string_view operation, DType dty
   const ShapeDtype type(dtype, {});
   if (operation == "stablehlo.maximum") return extreme(e, type, /*is_highest=*/false);
   if (operation == "stablehlo.minimum") return extreme(e, type, /*is_highest=*/true);
-  if (operation == "stablehlo.multiply") return {e.number(type, 1), true};
+  if (operation == "stablehlo.multiply") {
+    if (dtype == DType::kInt1) return {Value(), false};  // it holds 0 and -1
+    return {e.number(type, 1), true};
+  }
   if (operation == "stablehlo.and") {
     constexpr uint64_t kOnes = ~uint64_t{0};
     if (dtype != DType::kBool && dtype_info(dtype).bits < 8) return {Value(), false};

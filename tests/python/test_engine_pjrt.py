@@ -581,6 +581,13 @@ def test_rows_of_integers_of_two_bits_are_joined_and_compared(dtype: str) -> Non
 
 
 @needs_plugin
+def test_integers_of_one_bit_are_refused() -> None:
+    x = fnp.zeros((2, 3), "int1")
+    with pytest.raises(NotImplementedError, match="StableHLO has no dtype int1"):
+        fc.jit(lambda x: lax.cumprod(x, 0), device=fc.devices("pjrt")[0])(x)
+
+
+@needs_plugin
 def test_places_that_their_dtype_cannot_hold_wrap() -> None:
     x = np.zeros(600, np.int32)
     x[[300, 512]] = 9
