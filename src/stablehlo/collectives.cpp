@@ -189,18 +189,6 @@ Values ppermute(Emitter& e, const Call& call) {
                fmt::format("source_target_pairs = {}, {}", pairs_text(pairs), Groups::kChannel))};
 }
 
-// XLA's collectives refuse integers below four bits, or write past the ends of their arrays.
-Rule on_bytes(Rule rule) {
-  return [rule = std::move(rule)](Emitter& e, const Call& call) -> Values {
-    const DType dtype = call.dtype();
-    if (!is_narrow(dtype) || !e.is_on_each_device()) return rule.emit(e, call);
-    const Value x = e.convert(call.inputs[0], dtype_in_bytes(dtype));
-    const ShapeDtype result = call.result().with_dtype(x.type.dtype());
-    const Values values = rule.emit(e, {call.program, call.equation, std::span(&x, 1), {result}});
-    return {e.convert(values[0], dtype)};
-  };
-}
-
 Values axis_index(Emitter& e, const Call& call) {
   if (!e.is_on_each_device()) return {};
   const Groups groups = groups_of(e, {&call.params<AxisIndexParams>().axis_name, 1});
@@ -230,6 +218,7 @@ Value guarded(Emitter& e, const Value& condition, std::span<const std::string> a
 }
 
 void add_collectives(Rules& rules) {
+  // XLA's collectives refuse integers below four bits, or write past the ends of their arrays.
   rules["psum"] = on_bytes(sum);
   rules["pmax"] = on_bytes(extreme_by("stablehlo.maximum", "max"));
   rules["pmin"] = on_bytes(extreme_by("stablehlo.minimum", "min"));

@@ -20,6 +20,13 @@
 namespace farcall::stablehlo {
 namespace {
 
+// The dtype in which relays, as all handlers, receive elements: those below eight bits as bytes.
+DType dtype_in_bytes(DType dtype) {
+  const DTypeInfo& info = dtype_info(dtype);
+  if (info.bits >= 8 || dtype == DType::kToken) return dtype;
+  return info.kind == DTypeKind::kSigned ? DType::kInt8 : DType::kUInt8;
+}
+
 Value to_bytes(Emitter& emitter, Value value) {
   const DType dtype = value.type.dtype();
   if (dtype_info(dtype).kind == DTypeKind::kFloat && dtype_in_bytes(dtype) != dtype) {
@@ -57,13 +64,26 @@ bool must_run(std::span<const ShapeDtype> results, bool is_ordered) {
 
 }  // namespace
 
-DType dtype_in_bytes(DType dtype) {
-  const DTypeInfo& info = dtype_info(dtype);
-  if (info.bits >= 8 || dtype == DType::kToken) return dtype;
-  return info.kind == DTypeKind::kSigned ? DType::kInt8 : DType::kUInt8;
-}
-
 bool is_narrow(DType dtype) { return is_integer(dtype) && dtype_info(dtype).bits < 4; }
+
+Rule on_bytes(Rule rule) {
+  return [rule = std::move(rule)](Emitter& e, const Call& call) -> Values {
+    const auto in_bytes = [](DType dtype) {
+      return is_narrow(dtype) ? dtype_in_bytes(dtype) : dtype;
+    };
+    Values inputs;
+    for (const Value& x : call.inputs) inputs.push_back(e.convert(x, in_bytes(x.type.dtype())));
+    std::vector<ShapeDtype> results;
+    for (const ShapeDtype& type : call.results) {
+      results.push_back(type.with_dtype(in_bytes(type.dtype())));
+    }
+    Values values = rule.emit(e, {call.program, call.equation, inputs, results});
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = e.convert(values[i], call.results[i].dtype());
+    }
+    return values;
+  };
+}
 
 bool is_ordered(const Program& program) { return has_effect(program.effects()); }
 

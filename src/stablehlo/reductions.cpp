@@ -108,10 +108,9 @@ Values cumlogsumexp(Emitter& e, const Call& call) {
 Rule arg_reduce(bool is_max) {
   return [is_max](Emitter& e, const Call& call) -> Values {
     const auto& p = call.params<ArgReduceParams>();
-    const DType dtype = call.inputs[0].type.dtype();
-    const Value x = e.convert(call.inputs[0], is_narrow(dtype) ? dtype_in_bytes(dtype) : dtype);
+    const Value& x = call.inputs[0];
     // Places that do not fit into a narrow dtype wrap at the end only.
-    const DType places_dtype = byte_width(p.index_dtype) < 4 ? DType::kInt32 : p.index_dtype;
+    const DType places_dtype = byte_width(call.dtype()) < 4 ? DType::kInt32 : call.dtype();
     const ShapeDtype type(x.type.dtype(), {}), index(places_dtype, {}), truth(DType::kBool, {});
     const auto [start, is_there] = extreme(e, type, !is_max);
     if (!is_there) return {};
@@ -139,7 +138,7 @@ Rule arg_reduce(bool is_max) {
     const std::array axis = {p.axis};
     const Values reduced = e.op("stablehlo.reduce", Values{x, places, start, zero}, results,
                                 "dimensions = " + array_text(axis), std::span(&body, 1));
-    return {e.convert(reduced[1], p.index_dtype)};
+    return {e.convert(reduced[1], call.dtype())};
   };
 }
 
@@ -182,8 +181,8 @@ void add_reductions(Rules& rules) {
     if (!row.cumulation.empty()) rules[row.cumulation] = cumulate_by(row.operation);
   }
   rules["cumlogsumexp"] = cumlogsumexp;
-  rules["argmax"] = arg_reduce(/*is_max=*/true);
-  rules["argmin"] = arg_reduce(/*is_max=*/false);
+  rules["argmax"] = on_bytes(arg_reduce(/*is_max=*/true));
+  rules["argmin"] = on_bytes(arg_reduce(/*is_max=*/false));
 }
 
 }  // namespace farcall::stablehlo

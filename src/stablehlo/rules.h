@@ -63,11 +63,10 @@ Values custom_call(Emitter& emitter, const Call& call);
 // The lowest or highest value of a dtype, as an array. The second value is false if there is none.
 std::pair<Value, bool> extreme(Emitter& emitter, ShapeDtype type, bool is_highest);
 
-// The dtype in which relays, as all handlers, receive elements: those below eight bits as bytes.
-DType dtype_in_bytes(DType dtype);
-
 // Integers of two bits: XLA fails for some operations on them, which are computed in bytes.
 bool is_narrow(DType dtype);
+// The rule with operands and results of such integers as bytes.
+Rule on_bytes(Rule rule);
 
 // The region of a reduction: one operation on scalars.
 std::string reducer(Emitter& emitter, DType dtype, std::string_view operation);

@@ -28,13 +28,8 @@ Values slice(Emitter& e, const Call& call) {
 }
 
 Values concatenate(Emitter& e, const Call& call) {
-  const DType dtype = is_narrow(call.dtype()) ? dtype_in_bytes(call.dtype()) : call.dtype();
-  Values parts;
-  for (const Value& part : call.inputs) parts.push_back(e.convert(part, dtype));
-  const Value joined =
-      e.op("stablehlo.concatenate", parts, call.result().with_dtype(dtype),
-           fmt::format("dimension = {} : i64", call.params<ConcatenateParams>().dimension));
-  return {e.convert(joined, call.dtype())};
+  return {e.op("stablehlo.concatenate", call.inputs, call.result(),
+               fmt::format("dimension = {} : i64", call.params<ConcatenateParams>().dimension))};
 }
 
 Values rev(Emitter& e, const Call& call) {
@@ -71,7 +66,7 @@ void add_structural(Rules& rules) {
   };
   rules["transpose"] = transpose;
   rules["slice"] = slice;
-  rules["concatenate"] = concatenate;
+  rules["concatenate"] = on_bytes(concatenate);
   rules["rev"] = rev;
   rules["iota"] = iota;
   rules["pad"] = pad;

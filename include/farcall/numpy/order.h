@@ -33,20 +33,6 @@ FARCALL_API Array digitize(const Array& x, const Array& edges, bool right = fals
 // Whether each element of x is among the elements of `tests`; if `invert`, whether it is not.
 FARCALL_API Array isin(const Array& x, const Array& tests, bool invert = false);
 
-// ---- quantiles ----
-// The smallest element at which the running sum of the weights, in sorted order, reaches the part q
-// of their total. q is a scalar or a vector, as for quantile of ops/numpy_arrays.h.
-struct InvertedCdfOptions {
-  // Default: ones. Of the shape of x, or a vector of the size of the one axis.
-  std::optional<Array> weights = {};
-  Axes axes = {};
-  bool keepdims = false;
-  bool ignores_nan = false;  // else a NaN makes the result NaN
-  double whole = 1;          // the q that means the total: 100 for percentiles
-};
-FARCALL_API Array inverted_cdf(const Array& x, const Array& q,
-                               const InvertedCdfOptions& options = {});
-
 // ---- running sums and products; without an axis, of the flattened array ----
 // NaNs count as 0 (sums) or 1 (products).
 FARCALL_API Array nancumsum(const Array& x, std::optional<int64_t> axis = {},

@@ -46,6 +46,19 @@ FARCALL_API Array percentile(const Array& x, const Array& q, const QuantileOptio
 FARCALL_API Array median(const Array& x, const Axes& axes = {}, bool keepdims = false,
                          bool ignores_nan = false);
 
+// The smallest element at which the running sum of the weights, in sorted order, reaches the part q
+// of their total. q is a scalar or a vector, as for quantile.
+struct InvertedCdfOptions {
+  // Default: ones. Of the shape of x, or a vector of the size of the one axis.
+  std::optional<Array> weights = {};
+  Axes axes = {};
+  bool keepdims = false;
+  bool ignores_nan = false;  // else a NaN makes the result NaN
+  double whole = 1;          // the q that means the total: 100 for percentiles
+};
+FARCALL_API Array inverted_cdf(const Array& x, const Array& q,
+                               const InvertedCdfOptions& options = {});
+
 // ---- interpolation and differences ----
 struct InterpOptions {
   // Values for x before the first and after the last point; default: the value of that point.

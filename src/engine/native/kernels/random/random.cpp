@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "engine/native/kernels/clusters/lane_tiles.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/random/threefry.h"
 #include "engine/native/parallel.h"
@@ -20,23 +21,18 @@ struct Key {
 
 // Hashes computed at a time: they fit the cache, and a block's counters all have the same high
 // word.
-constexpr int64_t kBlock = 512;
+constexpr int64_t kHashes = 512;
 
 // Calls run(block) for each block, of so many hashes, on several threads where that pays.
 template <class Run>
 void for_blocks(int64_t num_blocks, int64_t hashes_of_block, const Run& run) {
-  constexpr int64_t kCostOfHash = 64, kBlocksOfTile = 8;
-  const int64_t cost = hashes_of_block * kCostOfHash;
-  run_tiles((num_blocks + kBlocksOfTile - 1) / kBlocksOfTile, num_threads_for(num_blocks * cost),
-            [&](Tiles& tiles) {
-              for (int64_t tile; tiles.next(tile);) {
-                const int64_t first = tile * kBlocksOfTile;
-                for (int64_t i = first; i < std::min(num_blocks, first + kBlocksOfTile); ++i) {
-                  run(i);
-                  if (!tiles.go_on(cost)) return;
-                }
-              }
-            });
+  constexpr int64_t kStepsOfHash = 4;
+  const int64_t steps = hashes_of_block * kStepsOfHash;
+  if (steps == 0) return;
+  for_lanes(num_blocks, steps, 0, nullptr, [&](int64_t block, std::byte*, Tiles& tiles) {
+    run(block);
+    return tiles.go_on(steps * kStepCost);
+  });
 }
 
 // What a hash becomes: random bits, or a new key.
@@ -66,11 +62,11 @@ struct CounterPlan {
 // Hashes the counters of one key after the other.
 template <class What>
 void hash_long(const CounterPlan& plan, const Key* keys, typename What::Result* out) {
-  const int64_t blocks_of_key = (plan.num_counters + kBlock - 1) / kBlock;
-  for_blocks(plan.num_keys * blocks_of_key, kBlock, [&](int64_t block) {
-    alignas(64) uint32_t y1[kBlock], y2[kBlock];
-    const int64_t key = block / blocks_of_key, start = block % blocks_of_key * kBlock;
-    const int64_t count = std::min(kBlock, plan.num_counters - start);
+  const int64_t blocks_of_key = (plan.num_counters + kHashes - 1) / kHashes;
+  for_blocks(plan.num_keys * blocks_of_key, kHashes, [&](int64_t block) {
+    alignas(64) uint32_t y1[kHashes], y2[kHashes];
+    const int64_t key = block / blocks_of_key, start = block % blocks_of_key * kHashes;
+    const int64_t count = std::min(kHashes, plan.num_counters - start);
     threefry2x32_counters(keys[key].first, keys[key].second, static_cast<uint64_t>(start), y1, y2,
                           count);
     auto* to = out + key * plan.num_counters + start;
@@ -81,21 +77,22 @@ void hash_long(const CounterPlan& plan, const Key* keys, typename What::Result* 
 // Hashes a block of keys for each counter: faster if there are few counters per key.
 template <class What>
 void hash_short(const CounterPlan& plan, const Key* keys, typename What::Result* out) {
-  for_blocks((plan.num_keys + kBlock - 1) / kBlock, kBlock * plan.num_counters, [&](int64_t block) {
-    alignas(64) uint32_t key1[kBlock], key2[kBlock], x1[kBlock] = {}, x2[kBlock];
-    alignas(64) uint32_t y1[kBlock], y2[kBlock];
-    const int64_t start = block * kBlock, count = std::min(kBlock, plan.num_keys - start);
-    for (int64_t i = 0; i < count; ++i) {
-      key1[i] = keys[start + i].first;
-      key2[i] = keys[start + i].second;
-    }
-    for (int64_t counter = 0; counter < plan.num_counters; ++counter) {
-      std::fill_n(x2, count, static_cast<uint32_t>(counter));
-      threefry2x32({key1, key2, x1, x2, y1, y2}, count);
-      auto* to = out + start * plan.num_counters + counter;
-      for (int64_t i = 0; i < count; ++i) to[i * plan.num_counters] = What()(y1[i], y2[i]);
-    }
-  });
+  for_blocks(
+      (plan.num_keys + kHashes - 1) / kHashes, kHashes * plan.num_counters, [&](int64_t block) {
+        alignas(64) uint32_t key1[kHashes], key2[kHashes], x1[kHashes] = {}, x2[kHashes];
+        alignas(64) uint32_t y1[kHashes], y2[kHashes];
+        const int64_t start = block * kHashes, count = std::min(kHashes, plan.num_keys - start);
+        for (int64_t i = 0; i < count; ++i) {
+          key1[i] = keys[start + i].first;
+          key2[i] = keys[start + i].second;
+        }
+        for (int64_t counter = 0; counter < plan.num_counters; ++counter) {
+          std::fill_n(x2, count, static_cast<uint32_t>(counter));
+          threefry2x32({key1, key2, x1, x2, y1, y2}, count);
+          auto* to = out + start * plan.num_counters + counter;
+          for (int64_t i = 0; i < count; ++i) to[i * plan.num_counters] = What()(y1[i], y2[i]);
+        }
+      });
 }
 
 template <class What>
@@ -156,10 +153,10 @@ void run_fold_in(const KernelCall& call) {
   const auto* keys = static_cast<const Key*>(call.operands[0]);
   const auto* data = static_cast<const uint32_t*>(call.operands[1]);
   auto* out = static_cast<Key*>(call.operands[2]);
-  for_blocks((plan.size + kBlock - 1) / kBlock, kBlock, [&](int64_t block) {
-    alignas(64) uint32_t key1[kBlock], key2[kBlock], x1[kBlock] = {}, x2[kBlock];
-    alignas(64) uint32_t y1[kBlock], y2[kBlock];
-    const int64_t start = block * kBlock, count = std::min(kBlock, plan.size - start);
+  for_blocks((plan.size + kHashes - 1) / kHashes, kHashes, [&](int64_t block) {
+    alignas(64) uint32_t key1[kHashes], key2[kHashes], x1[kHashes] = {}, x2[kHashes];
+    alignas(64) uint32_t y1[kHashes], y2[kHashes];
+    const int64_t start = block * kHashes, count = std::min(kHashes, plan.size - start);
     for (int64_t i = 0; i < count; ++i) {
       const Key& key = keys[(start + i) * plan.steps[0]];
       key1[i] = key.first;
@@ -177,9 +174,9 @@ Kernel make_fold_in(Types inputs, Types outputs, const Params*) {
 
 void run_threefry(const KernelCall& call) {
   const auto& plan = *static_cast<const ElementPlan*>(call.data);
-  for_blocks((plan.size + kBlock - 1) / kBlock, kBlock, [&](int64_t block) {
-    alignas(64) uint32_t words[4][kBlock];
-    const int64_t start = block * kBlock, count = std::min(kBlock, plan.size - start);
+  for_blocks((plan.size + kHashes - 1) / kHashes, kHashes, [&](int64_t block) {
+    alignas(64) uint32_t words[4][kHashes];
+    const int64_t start = block * kHashes, count = std::min(kHashes, plan.size - start);
     for (int operand = 0; operand < 4; ++operand) {
       const auto* from = static_cast<const uint32_t*>(call.operands[operand]);
       const int64_t step = plan.steps[operand];

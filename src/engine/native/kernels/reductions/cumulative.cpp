@@ -5,6 +5,7 @@
 
 #include <farcall/primitives/cumulative.h>
 
+#include "engine/native/kernels/clusters/lane_tiles.h"
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/elementwise/lanes.h"
 #include "engine/native/kernels/movement/rows.h"
@@ -144,31 +145,20 @@ bool run_columns(const CumulativePlan& plan, int64_t first, const std::byte* x, 
 }
 
 void run_cumulative(const KernelCall& call) {
-  constexpr int64_t kElementsOfTile = 4096;
   const auto& plan = *static_cast<const CumulativePlan*>(call.data);
   const auto* x = static_cast<const std::byte*>(call.operands[0]);
   auto* y = static_cast<std::byte*>(call.operands[1]);
-  const int64_t outer = plan.lanes.outer, size = plan.lanes.size, inner = plan.lanes.inner;
-  if (size * inner == 0) return;
+  const int64_t size = plan.lanes.size, inner = plan.lanes.inner;
+  if (plan.lanes.outer * size * inner == 0) return;
   const int64_t slab_bytes = size * inner * static_cast<int64_t>(plan.load.source_width);
   // A part is a dense lane, or some lanes beside each other.
-  const int64_t parts_of_slab = (inner + kColumns - 1) / kColumns,
-                num_parts = outer * parts_of_slab;
-  const int64_t parts_of_tile =
-      std::max<int64_t>(1, kElementsOfTile / (size * std::min(inner, kColumns)));
-  const auto run = [&](int64_t part, Tiles& tiles) {
-    const int64_t offset = part / parts_of_slab * slab_bytes;
-    if (inner == 1) return run_dense(plan, x + offset, y + offset, tiles);
-    return run_columns(plan, part % parts_of_slab * kColumns, x + offset, y + offset, tiles);
-  };
-  run_tiles((num_parts + parts_of_tile - 1) / parts_of_tile,
-            num_threads_for_elements(outer * size * inner), [&](Tiles& tiles) {
-              for (int64_t tile; tiles.next(tile);) {
-                const int64_t end = std::min(num_parts, (tile + 1) * parts_of_tile);
-                for (int64_t i = tile * parts_of_tile; i < end; ++i) {
-                  if (!run(i, tiles)) return;
-                }
-              }
+  const int64_t parts_of_slab = (inner + kColumns - 1) / kColumns;
+  for_lanes(plan.lanes.outer * parts_of_slab, size * std::min(inner, kColumns), 0, nullptr,
+            [&](int64_t part, std::byte*, Tiles& tiles) {
+              const int64_t offset = part / parts_of_slab * slab_bytes;
+              if (inner == 1) return run_dense(plan, x + offset, y + offset, tiles);
+              return run_columns(plan, part % parts_of_slab * kColumns, x + offset, y + offset,
+                                 tiles);
             });
 }
 
