@@ -7,6 +7,7 @@ from typing import Any
 
 from farcall import _core
 from farcall._functions import check_callable
+from farcall._sharding_rule import SdyShardingRule, rule_in_core
 
 _functions = _core.ffi
 _RULES = ("shape", "jvp", "forward", "backward", "transpose", "batch", "workspace")
@@ -37,6 +38,10 @@ class Definition:
             rule = parts.get(name)
             if rule is not None and not (name == "shape" and isinstance(rule, str)):
                 check_callable(rule, f"define({self.target_name!r}): {name}")
+        sharding_rule = parts.get("sharding_rule")
+        if isinstance(sharding_rule, SdyShardingRule):
+            where = f"define({self.target_name!r}): sharding_rule"
+            parts["sharding_rule"] = rule_in_core(sharding_rule, where)
         _functions.define(self.target_name, parts)
 
     def shape(self, rule: Callable[..., Any] | str) -> Any:
@@ -86,7 +91,7 @@ class Definition:
 
     @property
     def sharding_rule(self) -> str | None:
-        """The ``sharding_rule`` given to ``define``."""
+        """The ``sharding_rule`` given to ``define``, as text."""
         return _functions.sharding_rule_of(self.target_name)
 
     def __repr__(self) -> str:
@@ -105,7 +110,7 @@ def define(
     linear_in: int | Sequence[Any] | None = None,
     batch: Callable[..., Any] | None = None,
     vmap_method: str | None = None,
-    sharding_rule: str | None = None,
+    sharding_rule: str | SdyShardingRule | None = None,
     workspace: Callable[..., int] | None = None,
 ) -> Definition:
     """Defines rules and defaults for all calls of a target. Each may also be set later.
@@ -132,7 +137,7 @@ def define(
       sharding_rule: how dimensions may be split over devices, such as ``"... n, n -> ... n"``:
         names for the dimensions of each operand and result. Dimensions with the same name have
         equal size and are split together; a leading ``...`` stands for any leading dimensions.
-        Calls are checked against it.
+        An SdyShardingRule also says which dimensions are not split. Calls are checked against it.
 
     Raises:
       ValueError: for contradictory parts, an unknown vmap_method, and a shape signature or sharding

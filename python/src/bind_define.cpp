@@ -20,6 +20,7 @@
 #include "convert.h"
 #include "float0.h"
 #include "interpreter_lock.h"
+#include "shardings.h"
 #include "tangents.h"
 #include "text.h"
 
@@ -312,7 +313,9 @@ void define(const std::string& target, nb::dict parts) {
     definition.vmap_method = to_name(method, "define: vmap_method");
   }
   if (const nb::object rule = part("sharding_rule"); !rule.is_none()) {
-    definition.sharding_rule = ShardingRule(to_name(rule, "define: sharding_rule"));
+    definition.sharding_rule = nb::isinstance<nb::tuple>(rule)
+                                   ? to_sharding_rule(nb::cast<nb::tuple>(rule))
+                                   : ShardingRule(to_name(rule, "define: sharding_rule"));
   }
   define_target(target, std::move(definition));
 }

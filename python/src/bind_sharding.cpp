@@ -163,18 +163,6 @@ nb::object call_shard_map(nb::handle function, const std::string& where, nb::han
 
 // ---- custom_partitioning ----
 
-ShardingRule to_rule(const std::string& text, nb::dict sizes, nb::handle reduction,
-                     nb::handle replication, nb::handle permutation) {
-  ShardingRuleOptions options;
-  for (const auto& [factor, size] : sizes) {
-    options.factor_sizes[nb::cast<std::string>(factor)] = nb::cast<int64_t>(size);
-  }
-  options.reduction_factors = nb::cast<std::vector<std::string>>(reduction);
-  options.need_replication_factors = nb::cast<std::vector<std::string>>(replication);
-  options.permutation_factors = nb::cast<std::vector<std::string>>(permutation);
-  return ShardingRule(text, std::move(options));
-}
-
 std::vector<PartitionSpec> to_specs(nb::handle given) {
   std::vector<PartitionSpec> specs;
   for (nb::handle spec : nb::borrow<nb::sequence>(given)) specs.push_back(to_spec(spec));
@@ -242,8 +230,7 @@ Partitioning make_partitioning(std::string name, nb::handle partition, nb::handl
       partition, [name](const nb::object& given) { return to_shard_function(name, given); });
   if (!sharding_rule.is_none()) {
     rules.sharding_rule = with_lock(sharding_rule, [](const nb::object& given) {
-      return to_rule(nb::cast<std::string>(nb::object(given[0])), nb::cast<nb::dict>(given[1]),
-                     nb::object(given[2]), nb::object(given[3]), nb::object(given[4]));
+      return to_sharding_rule(nb::cast<nb::tuple>(given));
     });
   }
   const auto specs = [](const nb::object& given) { return to_specs(given); };
@@ -264,16 +251,24 @@ nb::object call_partitioned(nb::handle function, const std::string& where,
 
 }  // namespace
 
+ShardingRule to_sharding_rule(const nb::tuple& given) {
+  ShardingRuleOptions options;
+  for (const auto& [factor, size] : nb::cast<nb::dict>(given[1])) {
+    options.factor_sizes[nb::cast<std::string>(factor)] = nb::cast<int64_t>(size);
+  }
+  options.reduction_factors = nb::cast<std::vector<std::string>>(given[2]);
+  options.need_replication_factors = nb::cast<std::vector<std::string>>(given[3]);
+  options.permutation_factors = nb::cast<std::vector<std::string>>(given[4]);
+  return ShardingRule(nb::cast<std::string>(given[0]), std::move(options));
+}
+
 void bind_sharding(nb::module_& module) {
   nb::class_<Partitioning>(module, "Partitioning");
   module.def("make_partitioning", make_partitioning, nb::arg(), nb::arg(), nb::arg().none(),
              nb::arg().none(), nb::arg().none());
   module.def("custom_partitioning", call_partitioned);
   // Raises for an invalid rule.
-  module.def(
-      "check_sharding_rule",
-      [](const std::string& text, nb::dict sizes, nb::handle reduction, nb::handle replication,
-         nb::handle permutation) { to_rule(text, sizes, reduction, replication, permutation); });
+  module.def("check_sharding_rule", [](const nb::tuple& rule) { to_sharding_rule(rule); });
   module.def("device_put", put);
   module.def("spread_unplaced", spread_unplaced);
   module.def("with_sharding_constraint", constrain);

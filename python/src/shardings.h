@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <farcall/ops/sharding_rule.h>
 #include <farcall/program/sharding.h>
 
 namespace farcall::python {
@@ -13,5 +14,9 @@ NamedSharding to_sharding(const nanobind::tuple& given);
 
 // Converts back.
 nanobind::tuple from_sharding(const NamedSharding& sharding);
+
+// Converts the tuple (text, sizes of factors, reduction factors, factors that need replication,
+// permutation factors).
+ShardingRule to_sharding_rule(const nanobind::tuple& given);
 
 }  // namespace farcall::python

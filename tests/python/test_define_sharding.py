@@ -8,6 +8,12 @@ import farcall as fc
 import numpy as np
 import pytest
 from farcall import ffi
+from farcall.experimental.custom_partitioning import (
+    BATCHING,
+    ArrayMapping,
+    CompoundFactor,
+    SdyShardingRule,
+)
 from farcall.ffi import define
 
 pytestmark = pytest.mark.usefixtures("x64")
@@ -81,6 +87,16 @@ def test_calls_that_do_not_fit(copy: ffi.Definition, rule: str, shapes: Any, tex
             run(*arrays)
         first = str(caught.value).split("\n")[0]
         assert first == f'ffi_call("{copy.target_name}"): sharding rule "{rule}": {text}'
+
+
+def test_a_rule_of_mappings_is_a_rule(copy: ffi.Definition) -> None:
+    rows = ArrayMapping(BATCHING, CompoundFactor("a", "b"), "n")
+    rule = SdyShardingRule((rows,), (rows,), need_replication_factors=("n",), a=2, b=3)
+    copy._set(sharding_rule=rule)
+    assert copy.sharding_rule == "... (a b) n -> ... (a b) n"
+    assert copy(np.zeros((4, 6, 5))).shape == (4, 6, 5)
+    with pytest.raises(ValueError, match=r"sharding rule .* operand 0"):
+        copy(np.zeros((4, 5, 6)))
 
 
 def test_batches_are_no_business_of_the_rule(copy: ffi.Definition) -> None:

@@ -12,6 +12,7 @@ import farcall.numpy as fnp
 import numpy as np
 import pytest
 from farcall import ffi, lax, scipy
+from farcall.experimental.custom_partitioning import ArrayMapping, SdyShardingRule
 from handler_library import load
 
 SOURCE = r"""
@@ -51,7 +52,7 @@ def register(name: str, symbol: str) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def targets() -> None:
-    for name in ("plain", "by_rule", "by_columns", "by_batch"):
+    for name in ("plain", "by_rule", "by_columns", "by_mappings", "by_batch"):
         register(f"divided_{name}", "times_size")
     register("divided_product", "product")
     ffi.define("divided_by_rule", sharding_rule="n d -> n d")
@@ -85,6 +86,19 @@ def test_each_device_calls_the_handler_on_its_part(rows: Any, name: str, wrap: A
     np.testing.assert_array_equal(result, X * 2)  # of two rows each
     assert result.sharding.spec == fc.P("x")
     np.testing.assert_array_equal(wrap(call(name))(X), X * 8)
+
+
+def test_dimensions_that_a_rule_keeps_whole_are_not_divided(rows: Any) -> None:
+    lines = ArrayMapping("n", "d")
+    ffi.define(
+        "divided_by_mappings",
+        sharding_rule=SdyShardingRule((lines,), (lines,), need_replication_factors=("n",)),
+    )
+    np.testing.assert_array_equal(fc.jit(call("by_mappings"))(rows), X * 8)
+    columns = fc.device_put(X.T.copy(), over(None, "x"))
+    divided = fc.jit(call("by_mappings"))(columns)
+    np.testing.assert_array_equal(divided, X.T * 2)
+    assert divided.sharding.spec == fc.P(None, "x")
 
 
 def test_dimensions_that_nobody_spoke_of_are_not_divided(rows: Any) -> None:
