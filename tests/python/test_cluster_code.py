@@ -206,6 +206,51 @@ def test_rows_and_their_reductions(shape: tuple[int, int], dtype: str) -> None:
     assert_same(f, data(shape, dtype), scale, shift)
 
 
+@pytest.mark.parametrize("columns", [256, 320, 1000, 1024, 64 * 1000])
+@pytest.mark.parametrize("dtype", ["float32", *HALVES])
+def test_sums_of_computed_rows(columns: int, dtype: str) -> None:
+    def f(x: fc.Array, y: fc.Array) -> Any:
+        product = x * y + y
+        scaled = product / (1 + abs(product).sum(-1, keepdims=True))
+        return product.sum(-1), scaled, (scaled - 1).sum(-1), (-y * 0).sum(-1)
+
+    x, y = (data((7, columns), dtype, seed) for seed in range(2))
+    assert_same(f, x, y, at_least=4 if dtype == "float32" else 0)
+
+
+def test_sums_of_computed_rows_are_those_of_double_precision() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(50, 1024)).astype(np.float32)
+    sums, _, _ = both(lambda x: (x * x).sum(-1), fnp.asarray(x))
+    np.testing.assert_array_max_ulp(sums, (x * x).astype(np.float64).sum(-1).astype(np.float32))
+
+
+DIVISORS = [2.0**-24, 2.0**24, 3.0, 1.9999999, 1e-7, 2e7, 1e-30, 1e30, 1e-40, 0.0, -0.0, -3.0]
+
+
+@pytest.mark.parametrize("divisor", [*DIVISORS, np.inf, np.nan])
+def test_rows_divided_by_one_number_are_rounded_once(divisor: float) -> None:
+    """numpy divides by the processor's instruction. All exponents and signs are among the bits."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 2**32, (64, 1024), np.uint32)
+    x[:, ::64] &= 0x80000000  # zeros
+    x[1:] = x[1:] & 0x83FFFFFF | 0x3C000000  # no element is far from 1 in these rows
+    x = x.view(np.float32)
+    by = np.full((64, 1), divisor, np.float32)
+    by[::2] = np.nextafter(by[::2], np.float32(1))
+
+    def f(x: fc.Array, by: fc.Array) -> fc.Array:
+        return x / (by * 1) - 0  # two operations, so that they are a cluster
+
+    with np.errstate(all="ignore"):
+        expected = x / by - np.float32(0)
+    coded, plain, number = both(f, fnp.asarray(x), fnp.asarray(by))
+    assert number > 0
+    for result in (coded, plain):
+        for found, wanted in zip(bits(result), bits(expected), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
 def test_column_reductions_of_computed_rows() -> None:
     x, y = data((300, 130), "float32", 1), data((300, 130), "float32", 2)
     assert_same(lambda x, y: (x * y + x - 2 * y).sum(axis=0), x, y, at_least=3)

@@ -47,10 +47,4 @@ def make_partitioning(
 def custom_partitioning(
     function: Callable[..., Any], where: str, partitioning: Partitioning, args: tuple[Any, ...]
 ) -> Any: ...
-def check_sharding_rule(
-    text: str,
-    sizes: dict[str, int],
-    reduction: Sequence[str],
-    replication: Sequence[str],
-    permutation: Sequence[str],
-) -> None: ...
+def check_sharding_rule(rule: tuple[Any, ...], /) -> None: ...

@@ -92,6 +92,9 @@ class Avx512Assembler final : public Assembler {
         if (inst.type.lanes == 1) return false;
         to_float(inst);
         return true;
+      case Op::kUpperLanes:
+        upper_lanes(inst);
+        return true;
       case Op::kFloatCompare:
         float_compare(inst);
         return true;
@@ -202,6 +205,12 @@ class Avx512Assembler final : public Assembler {
     } else {
       is_float ? vcvtuqq2ps(made, x) : vcvtuqq2pd(made, x);
     }
+    finish(inst, made);
+  }
+
+  void upper_lanes(const Inst& inst) {
+    const Vector x = in_vector(inst.args[0], inst.source, 1), made = vector_target(inst);
+    vextractf32x8(Xbyak::Ymm(made.getIdx()), Xbyak::Zmm(x.getIdx()), 1);
     finish(inst, made);
   }
 

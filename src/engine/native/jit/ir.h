@@ -124,6 +124,7 @@ enum class Op : uint8_t {
   kLaneShiftLeft,
   kLaneShiftRight,  // both shift by `imm`
   kBroadcast,       // repeats one lane
+  kUpperLanes,      // the second half of the lanes of arg 0, of type `source`; AVX-512
   // ---- masks; comparisons have args of type `source`
   kFloatCompare,
   kLaneEqual,

@@ -25,6 +25,7 @@ set(FARCALL_NATIVE_JIT
   native/jit/memory.cpp
   native/jit/packing.cpp
   native/jit/products.cpp
+  native/jit/quotients.cpp
   native/jit/tiles.cpp
   native/jit/vector_functions.cpp)
 if(NOT FARCALL_NATIVE_ASSEMBLER)

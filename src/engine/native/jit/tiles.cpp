@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "engine/native/jit/encode.h"
+#include "engine/native/jit/quotients.h"
+#include "engine/native/kernels/reductions/sum_floats.h"
 #include "engine/native/kernels/vector/prefetch.h"
 
 namespace farcall::native::jit {
@@ -39,7 +42,7 @@ uint64_t constant_bits(const TileValue& value) {
 class TileLowering {
  public:
   // `copies` vectors are processed at a time.
-  TileLowering(const TileRun& run, int copies) : run_(run), copies_(copies) {
+  TileLowering(const TileRun& run, int copies) : run_(run), copies_(copies), vectors_(copies) {
     int width = 4;
     for (const TileValue& value : run.values) width = std::max(width, width_of(value.dtype));
     width_ = width;
@@ -51,6 +54,7 @@ class TileLowering {
     if (!processor().has_masks && std::ranges::any_of(run.values, is_narrower)) {
       throw Refusal{"elements of different widths"};
     }
+    if (run.sum) vectors_ = static_cast<int>(kSums) / lanes_;
   }
 
   Code whole();
@@ -64,10 +68,14 @@ class TileLowering {
   }
   void begin();
   Arg repeated(const TileValue& value);
-  void body(Arg index, Arg mask, int copies);
+  void body(Arg index, Arg mask, int first, int count);
+  void begin_sum();
+  void add_to_sum(Arg index, int copy);
+  void finish_sum();
   Arg load(uint32_t number, Arg index, Arg mask, int copy);
   void store(uint32_t number, Arg value, Arg index, Arg mask, int copy);
   Arg run(const TileOperation& operation, std::span<const Arg> inputs);
+  bool divides_by_one(const TileOperation& operation) const;
   Arg converted(Arg value, DType from, DType to);
   Arg rounded(Arg value, DType to);
   Arg access(Op op, uint32_t number, Arg index, Arg mask, int copy, Arg value);
@@ -75,12 +83,15 @@ class TileLowering {
 
   const TileRun& run_;
   const int copies_;
+  int vectors_;  // processed by one step of the loop, `copies_` at a time
   int width_ = 4, lanes_ = 1;
   Builder b_;
   // By value: its pointer, the registers of each copy, the register of a repeated value or
   // constant.
   std::vector<Arg> pointers_, fixed_;
   std::vector<std::vector<Arg>> registers_;
+  std::map<uint32_t, Divisor> divisors_;  // by value
+  std::vector<Reg> sums_;                 // lanes of float64, in the order of the elements
 };
 
 // ---- values
@@ -119,6 +130,11 @@ void TileLowering::begin() {
       pointers_[i] = pointer(*value.pointer);
     }
   }
+  for (const TileOperation& operation : run_.operations) {
+    const RegType type = type_of(DType::kFloat32);
+    if (!divides_by_one(operation)) continue;
+    divisors_[operation.inputs[1]] = divisor(b_, type, fixed_[operation.inputs[1]]);
+  }
 }
 
 Arg TileLowering::access(Op op, uint32_t number, Arg index, Arg mask_arg, int copy, Arg value) {
@@ -153,11 +169,12 @@ Arg TileLowering::load(uint32_t number, Arg index, Arg mask_arg, int copy) {
   return loaded;
 }
 
-// Results are stored last, because they may have the memory of operands.
-void TileLowering::body(Arg index, Arg mask_arg, int copies) {
-  for (auto& each : registers_) each.assign(static_cast<size_t>(copies), Arg{});
+// Computes `count` vectors. Results are stored last, because they may have the memory of operands.
+void TileLowering::body(Arg index, Arg mask_arg, int first, int count) {
+  const int end = first + count;
+  for (auto& each : registers_) each.assign(static_cast<size_t>(end), Arg{});
   for (const TileOperation& operation : run_.operations) {
-    for (int copy = 0; copy < copies; ++copy) {
+    for (int copy = first; copy < end; ++copy) {
       std::vector<Arg> inputs;
       for (const uint32_t input : operation.inputs) {
         inputs.push_back(load(input, index, mask_arg, copy));
@@ -165,9 +182,10 @@ void TileLowering::body(Arg index, Arg mask_arg, int copies) {
       registers_[operation.output][static_cast<size_t>(copy)] = run(operation, inputs);
     }
   }
+  for (int copy = first; run_.sum && copy < end; ++copy) add_to_sum(index, copy);
   for (const TileOperation& operation : run_.operations) {
     if (!run_.values[operation.output].pointer) continue;
-    for (int copy = 0; copy < copies; ++copy) {
+    for (int copy = first; copy < end; ++copy) {
       access(Op::kTileStore, operation.output, index, mask_arg, copy,
              registers_[operation.output][static_cast<size_t>(copy)]);
     }
@@ -176,7 +194,18 @@ void TileLowering::body(Arg index, Arg mask_arg, int copies) {
 
 // ---- operations
 
+// Whether all elements are divided by the same one in a register.
+bool TileLowering::divides_by_one(const TileOperation& operation) const {
+  return !fixed_.empty() && operation.kind == TileOperation::Kind::kElementwise &&
+         operation.operation.name == "div" && operation.operation.dtype == DType::kFloat32 &&
+         processor().has_masks && fixed_[operation.inputs[1]].is_reg();
+}
+
 Arg TileLowering::run(const TileOperation& operation, std::span<const Arg> inputs) {
+  if (divides_by_one(operation)) {
+    const RegType type = type_of(DType::kFloat32);
+    return quotient(b_, type, inputs[0], divisors_.at(operation.inputs[1]));
+  }
   switch (operation.kind) {
     case TileOperation::Kind::kConvert:
       return converted(inputs[0], operation.from, run_.values[operation.output].dtype);
@@ -202,6 +231,45 @@ Arg TileLowering::rounded(Arg value, DType to) {
   return b_.add(op, type_of(DType::kFloat32), {value});
 }
 
+// ---- the sum
+
+constexpr int kWideLanes = static_cast<int>(kPartsOfSum);
+constexpr RegType kWide = vector(8, kWideLanes);
+
+// As sum_floats computes it: element i is added to part i modulo kSums.
+void TileLowering::begin_sum() {
+  for (int64_t i = 0; i < kSums; i += kWideLanes) {
+    sums_.push_back(b_.new_carry(kWide));
+    b_.move(sums_.back(), kWide, Arg::constant(std::bit_cast<uint64_t>(sum_of_none())));
+  }
+}
+
+void TileLowering::add_to_sum(Arg index, int copy) {
+  const Arg value = load(run_.sum->value, index, {}, copy);
+  const RegType whole = vector(4, 2 * kWideLanes), half = vector(4, kWideLanes);
+  const Arg upper = b_.add({.op = Op::kUpperLanes, .type = half, .source = whole, .args = {value}});
+  Reg* const sums = &sums_[static_cast<size_t>(2 * copy)];
+  for (const auto& [sum, part] : {std::pair(sums[0], value), std::pair(sums[1], upper)}) {
+    const Arg wide =
+        b_.add({.op = Op::kFloatOfFloat, .type = kWide, .source = half, .args = {part}});
+    b_.move(sum, kWide, b_.add(Op::kFloatAdd, kWide, {Arg::reg(sum), wide}));
+  }
+}
+
+// Adds the second half of the vectors to the first, until one is left.
+void TileLowering::finish_sum() {
+  std::vector<Arg> left;
+  for (const Reg sum : sums_) {
+    b_.settle(sum);
+    left.push_back(Arg::reg(sum));
+  }
+  for (size_t half = left.size() / 2; half > 0; half /= 2) {
+    for (size_t i = 0; i < half; ++i)
+      left[i] = b_.add(Op::kFloatAdd, kWide, {left[i], left[i + half]});
+  }
+  b_.store(pointer(run_.sum->pointer), kWide, kWide.bytes(), left[0]);
+}
+
 // ---- the whole
 
 void TileLowering::one(const TileOperation& operation) {
@@ -213,26 +281,30 @@ void TileLowering::one(const TileOperation& operation) {
   check_dtype(register_dtype(run_.values[operation.output].dtype));
 }
 
-// One loop processes several vectors at a time, a second one the rest, with a mask.
+// One loop processes several vectors at a time, a second one the rest, with a mask. With a sum
+// there is no rest.
 Code TileLowering::whole() {
   const RegType type = general(8);
   const auto number = [](int64_t value) { return Arg::constant(static_cast<uint64_t>(value)); };
   begin();
-  const int64_t step = int64_t{copies_} * lanes_;
+  const int64_t step = int64_t{vectors_} * lanes_;
   const Arg count = b_.add(Op::kCount, type, {});
   const Arg limit = b_.add(Op::kSub, type, {count, number(step - 1)});
   const Reg first = b_.new_carry(type);
   const uint32_t top = b_.new_label(), rest = b_.new_label(), done = b_.new_label();
   b_.move(first, type, number(0));
+  if (run_.sum) begin_sum();
   b_.branch(Cond::kLe, type, limit, number(0), rest);
   b_.begin_loop();
   b_.label(top);
-  body(Arg::reg(first), {}, copies_);
+  for (int i = 0; i < vectors_; i += copies_) body(Arg::reg(first), {}, i, copies_);
   b_.move(first, type, b_.add(Op::kAdd, type, {Arg::reg(first), number(step)}));
   b_.branch(Cond::kLt, type, Arg::reg(first), limit, top);
   b_.end_loop();
   b_.settle(first);
+  if (run_.sum) finish_sum();
   b_.label(rest);
+  if (run_.sum) return b_.finish();
   const Reg next = b_.new_carry(type);
   const uint32_t rest_top = b_.new_label();
   b_.move(next, type, Arg::reg(first));
@@ -240,7 +312,7 @@ Code TileLowering::whole() {
   b_.begin_loop();
   b_.label(rest_top);
   const Arg left = b_.add(Op::kSub, type, {count, Arg::reg(next)});
-  body(Arg::reg(next), b_.add(Op::kTileMask, mask(width_, lanes_), {left}), 1);
+  body(Arg::reg(next), b_.add(Op::kTileMask, mask(width_, lanes_), {left}), 0, 1);
   b_.move(next, type, b_.add(Op::kAdd, type, {Arg::reg(next), number(lanes_)}));
   b_.branch(Cond::kLt, type, Arg::reg(next), count, rest_top);
   b_.end_loop();
@@ -265,6 +337,19 @@ bool can_lower(const TileRun& run) {
   try {
     TileLowering(run, 1).whole();
     return true;
+  } catch (const Refusal&) {
+    return false;
+  }
+}
+
+bool can_sum(const TileRun& run) {
+  const auto is_narrow = [](const TileValue& value) { return width_of(value.dtype) <= 4; };
+  if (!processor().has_masks || !std::ranges::all_of(run.values, is_narrow) ||
+      run.values[run.sum->value].dtype != DType::kFloat32) {
+    return false;
+  }
+  try {
+    return fits_in_registers(TileLowering(run, 1).whole());
   } catch (const Refusal&) {
     return false;
   }

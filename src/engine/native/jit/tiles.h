@@ -41,9 +41,18 @@ struct TileOperation {
   uint32_t output = 0;
 };
 
+// The sum of the float32 elements of a value: parts of it, as float64, from which sum_of_parts
+// (sum_floats.h) computes the whole.
+struct TileSum {
+  uint32_t value = 0;
+  uint32_t pointer = 0;
+};
+
 struct TileRun {
   std::vector<TileValue> values;
   std::vector<TileOperation> operations;
+  // Needs AVX-512, and a count that is a multiple of kSums.
+  std::optional<TileSum> sum{};
 };
 
 // The dtype that registers hold an element in.
@@ -53,6 +62,9 @@ DType register_dtype(DType dtype);
 // are set.
 bool can_lower(const TileRun& run, const TileOperation& operation);
 bool can_lower(const TileRun& run);
+
+// Whether the sum of a run can be computed too, without memory for intermediate values.
+bool can_sum(const TileRun& run);
 
 // The count of the code is the number of elements; its pointers are those of the values. A result
 // may have the memory of an operand with elements of the same width, which are read first.

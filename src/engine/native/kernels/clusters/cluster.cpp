@@ -16,6 +16,7 @@
 #include "engine/native/jit/at_once.h"
 #include "engine/native/jit/encode.h"
 #include "engine/native/kernels/movement/rows.h"
+#include "engine/native/kernels/reductions/sum_floats.h"
 #include "engine/native/parallel.h"
 
 namespace farcall::native {
@@ -148,6 +149,10 @@ class TileRunner {
         const Kernel& kernel = rows == plan_.tile_rows ? reduction.whole : reduction.last;
         void* const operands[] = {input, output};
         return kernel.run({operands, nullptr, kernel.data.get()});
+      }
+      case TileStep::Kind::kFinishSum: {
+        const float sum = sum_of_parts(reinterpret_cast<const double*>(input));
+        return plan_.reductions[step.index].store.run(&sum, output, 1);
       }
       case TileStep::Kind::kLoad:
         return plan_.views[step.index].load(input, first_, size, output);

@@ -35,10 +35,11 @@ struct TileStep {
     kRepeatRows,     // repeats the element of each row along the row
     kRepeatColumns,  // repeats a row for all rows
     kReduce,
-    kLoad,   // reads a tile of a strided view
-    kJoin,   // reads a tile of operands side by side
-    kCount,  // the numbers of an iota
-    kCode,   // machine code for several loops
+    kFinishSum,  // of the parts that code computed; of one row
+    kLoad,       // reads a tile of a strided view
+    kJoin,       // reads a tile of operands side by side
+    kCount,      // the numbers of an iota
+    kCode,       // machine code for several loops
   };
   Kind kind = Kind::kLoop;
   Extent extent = Extent::kFull;  // of the output
@@ -63,6 +64,7 @@ struct ClusterPlan {
   std::vector<Conversion> conversions;
   struct Reduction {
     Kernel whole, last;  // for tile_rows rows, and for the rows of the last tile
+    Conversion store{};  // of a sum in float32 that code computed
   };
   std::vector<Reduction> reductions;
   struct Code {

@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "engine/native/kernels/reductions/sum_floats.h"
+
 namespace farcall::native {
 namespace {
 
@@ -16,19 +18,22 @@ constexpr size_t kMostSteps = 128;
 
 class CodedRuns {
  public:
-  CodedRuns(ClusterSteps& steps, bool has_one_row) : steps_(steps), has_one_row_(has_one_row) {}
+  CodedRuns(ClusterSteps& steps, int64_t row_size) : steps_(steps), row_size_(row_size) {}
 
   std::vector<CodedRun> run() {
     find_last_reads(steps_);
     find_repeated();
-    std::vector<size_t> open;
     for (size_t i = 0; i < steps_.drafts.size(); ++i) {
       if (steps_.drafts[i].is_left_out || is_repetition_[i]) continue;
+      if (is_sum_of_open(i)) {
+        sum_ = i;
+        continue;
+      }
       const bool has_code = is_coded(i);
-      if (!has_code || open.size() == kMostSteps) close(open);
-      if (has_code) open.push_back(i);
+      if (!has_code || reads_sum(i) || open_.size() == kMostSteps) close();
+      if (has_code) open_.push_back(i);
     }
-    close(open);
+    close();
     leave_out_repetitions();
     return std::move(runs_);
   }
@@ -40,7 +45,7 @@ class CodedRuns {
     for (size_t i = 0; i < steps_.drafts.size(); ++i) {
       const TileDraft& draft = steps_.drafts[i];
       const bool is_one =
-          draft.kind == Kind::kFill || (draft.kind == Kind::kRepeatRows && has_one_row_);
+          draft.kind == Kind::kFill || (draft.kind == Kind::kRepeatRows && row_size_ != 0);
       const bool is_result = steps_.registers[draft.output].home == TileRegister::Home::kBase;
       is_repetition_[i] =
           is_one && !is_result && steps_.registers[draft.output].extent == Extent::kFull;
@@ -109,6 +114,26 @@ class CodedRuns {
     return jit::can_lower(alone.code, alone.code.operations[0]);
   }
 
+  // Whether a step sums the elements that an open step makes, so that the code may do that.
+  bool is_sum_of_open(size_t index) const {
+    const TileDraft& draft = steps_.drafts[index];
+    if (draft.kind != Kind::kReduce || draft.phase != TilePhase::kPerTile || sum_ ||
+        row_size_ == 0 || row_size_ % kSums != 0) {
+      return false;
+    }
+    const ClusterSteps::Reduction& reduction = steps_.reductions[draft.index];
+    const size_t source = owner(steps_.registers, draft.inputs[0]);
+    return reduction.primitive == "reduce_sum" && reduction.from == DType::kFloat32 &&
+           dtype_of(source) == DType::kFloat32 &&
+           std::ranges::find(open_, steps_.registers[source].made_by) != open_.end();
+  }
+  bool reads_sum(size_t index) const {
+    const auto is_sum = [&](size_t input) {
+      return source_of(input) == steps_.drafts[*sum_].output;
+    };
+    return sum_ && std::ranges::any_of(steps_.drafts[index].inputs, is_sum);
+  }
+
   static uint32_t value_of(CodedRun& run, size_t number) {
     const auto found = std::ranges::find(run.registers, number);
     if (found == run.registers.end()) {
@@ -147,19 +172,20 @@ class CodedRuns {
   }
 
   // A single step gains nothing, unless it saves a repetition, or its result is requested ahead.
-  void close(std::vector<size_t>& open) {
+  void close() {
+    const std::vector<size_t> open = std::exchange(open_, {});
+    const std::optional<size_t> sum = std::exchange(sum_, {});
     if (open.empty()) return;
     CodedRun made;
-    size_t saved = 0;
+    size_t saved = sum ? 1 : 0;
     for (const size_t index : open) {
       add(made, index);
       for (const size_t input : steps_.drafts[index].inputs) saved += element_of_.contains(input);
     }
-    const bool is_worth = open.size() + saved >= 2 || steps_.are_streamed;
-    open.clear();
-    if (!is_worth) return;
+    if (open.size() + saved < 2 && !steps_.are_streamed) return;
     find_pointers(steps_, made);
     if (!jit::can_lower(made.code)) return;
+    if (sum) add_sum(made, *sum);
     for (const size_t index : made.steps) {
       for (size_t& input : steps_.drafts[index].inputs) {
         if (const auto found = element_of_.find(input); found != element_of_.end()) {
@@ -168,6 +194,24 @@ class CodedRuns {
       }
     }
     runs_.push_back(std::move(made));
+  }
+
+  // Lets the code sum the elements, if it can; the step then only adds the parts.
+  void add_sum(CodedRun& run, size_t step) {
+    TileDraft& draft = steps_.drafts[step];
+    const size_t value = owner(steps_.registers, draft.inputs[0]);
+    run.code.sum = {.value = value_of(run, value)};
+    if (!jit::can_sum(run.code)) {
+      run.code.sum.reset();
+      return;
+    }
+    steps_.registers.push_back({.extent = Extent::kRow,
+                                .dtype = DType::kFloat64,
+                                .width = kPartsOfSum * sizeof(double),
+                                .made_by = run.steps.front()});
+    run.parts_of_sum = steps_.registers.size() - 1;
+    draft.kind = Kind::kFinishSum;
+    draft.inputs = {*run.parts_of_sum};
   }
 
   void leave_out_repetitions() {
@@ -182,7 +226,9 @@ class CodedRuns {
   }
 
   ClusterSteps& steps_;
-  const bool has_one_row_;
+  const int64_t row_size_;
+  std::vector<size_t> open_;             // steps of the next run
+  std::optional<size_t> sum_;            // the step that sums its elements
   std::vector<bool> is_repetition_;      // by step
   std::map<size_t, size_t> element_of_;  // the element, by the register that repeats it
   std::vector<CodedRun> runs_;
@@ -190,8 +236,8 @@ class CodedRuns {
 
 }  // namespace
 
-std::vector<CodedRun> find_coded_runs(ClusterSteps& steps, bool has_one_row) {
-  return CodedRuns(steps, has_one_row).run();
+std::vector<CodedRun> find_coded_runs(ClusterSteps& steps, int64_t row_size) {
+  return CodedRuns(steps, row_size).run();
 }
 
 void find_pointers(const ClusterSteps& steps, CodedRun& run) {
@@ -209,6 +255,7 @@ void find_pointers(const ClusterSteps& steps, CodedRun& run) {
     value.is_streamed = steps.are_streamed && each.home == TileRegister::Home::kBase &&
                         each.extent == Extent::kFull;
   }
+  if (run.code.sum) run.code.sum->pointer = next;
 }
 
 }  // namespace farcall::native

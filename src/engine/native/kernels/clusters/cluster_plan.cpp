@@ -54,7 +54,7 @@ class TilePlanner {
     }
     choose_phases();
     steps_.are_streamed = !plan_->column_reduction && streamed_bytes() >= kStreamedBytes;
-    runs_ = find_coded_runs(steps_, plan_->tile_rows == 1);
+    runs_ = find_coded_runs(steps_, plan_->tile_rows == 1 ? plan_->columns : 0);
     if (runs_.empty()) return nullptr;
     for (size_t i = 0; i < runs_.size(); ++i) {
       find_pointers(steps_, runs_[i]);
@@ -288,6 +288,10 @@ class TilePlanner {
         each.offset = static_cast<uint32_t>(arena.allocate(bytes_of(each)));
       }
     }
+    if (run.parts_of_sum) {
+      Register& parts = registers_[*run.parts_of_sum];
+      parts.offset = static_cast<uint32_t>(arena.allocate(bytes_of(parts)));
+    }
     for (const size_t number : dying) {
       arena.release(registers_[number].offset, bytes_of(registers_[number]));
     }
@@ -345,6 +349,7 @@ class TilePlanner {
     for (size_t i = 0; i < run.registers.size(); ++i) {
       if (run.code.values[i].pointer) code.pointers.push_back(address(run.registers[i]));
     }
+    if (run.parts_of_sum) code.pointers.push_back(address(*run.parts_of_sum));
     plan_->per_tile.push_back(
         {.kind = Kind::kCode, .index = static_cast<uint32_t>(plan_->codes.size())});
     if (code.pointers.size() <= ClusterPlan::kMostPointers) {
@@ -428,7 +433,9 @@ class TilePlanner {
         return find_kernel(each.primitive)({&in, 1}, {&out, 1}, params.get());
       };
       const int64_t left = plan_->rows % plan_->tile_rows;
-      ClusterPlan::Reduction reduction{make(plan_->tile_rows), {}};
+      ClusterPlan::Reduction reduction{.whole = make(plan_->tile_rows),
+                                       .last = {},
+                                       .store = make_conversion(each.from, each.to)};
       if (left != 0) reduction.last = make(left);
       if (!reduction.whole.run || reduction.whole.scratch_bytes != 0) return false;
       plan_->reductions.push_back(std::move(reduction));

@@ -2,6 +2,10 @@
 #define HWY_TARGET_INCLUDE "engine/native/kernels/reductions/sum_floats.cpp"
 
 #include "engine/native/kernels/reductions/sum_floats.h"
+
+#include <algorithm>
+
+#include "engine/native/kernels/reductions/identity.h"
 #include "engine/native/kernels/vector/prefetch.h"
 #include "engine/native/kernels/vector/targets.h"
 
@@ -16,9 +20,6 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Partial sums side by side: the same number for every instruction set, so that all add in the same
-// order.
-constexpr int64_t kSums = 64;
 // In elements.
 constexpr int64_t kAhead = kPrefetchDistance / sizeof(float), kLine = kCacheLine / sizeof(float);
 
@@ -49,10 +50,7 @@ double sum(const float* x, int64_t size, double zero) {
     for (int64_t v = 0; v < half; ++v) sums[v] = hn::Add(sums[v], sums[v + half]);
   }
   hn::Store(sums[0], d, all);
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (int64_t p = 0; p < half; ++p) all[p] += all[p + half];
-  }
-  return all[0];
+  return sum_halves(all, kLanes);
 }
 
 }  // namespace
@@ -64,6 +62,14 @@ namespace farcall::native {
 namespace {
 HWY_EXPORT(sum);
 }  // namespace
+
+double sum_of_none() { return identity_value(Identity::kZero, DType::kFloat32).as<float>(); }
+
+float sum_of_parts(const double* parts) {
+  double all[kPartsOfSum];
+  std::ranges::copy_n(parts, kPartsOfSum, all);
+  return static_cast<float>(sum_of_none() + sum_halves(all, kPartsOfSum));
+}
 
 double sum_floats(const float* x, int64_t size, double zero) {
   return HWY_DYNAMIC_DISPATCH(sum)(x, size, zero);
