@@ -141,6 +141,26 @@ def test_halves_are_rounded_after_each_operation(dtype: str) -> None:
     assert_same(f, data(2050, dtype, 1), data(2050, dtype, 2), at_least=8)
 
 
+@pytest.mark.skipif(not HAS_AVX512, reason="needs AVX-512")
+def test_arithmetic_on_float16_is_that_of_numpy() -> None:
+    """All bit patterns: subnormal numbers, infinities, and every NaN, which becomes quiet."""
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(0, 2**16, 1 << 16).astype(np.uint16).view(np.float16) for _ in range(2))
+
+    def f(x: Any, y: Any) -> Any:
+        return x * y, x + y, x - y, (x * y + x) - y * 2, x * np.float16(0.1) - y
+
+    with np.errstate(all="ignore"):
+        expected = f(x, y)
+    coded, plain, number = both(f, fnp.asarray(x), fnp.asarray(y))
+    assert number > 0
+    for found, other, wanted in zip(coded, plain, expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(other, wanted)
+        nans = np.asarray(found)[np.isnan(wanted)].view(np.uint16)
+        assert set(nans & 0x7FFF) == {0x7E00}
+
+
 @pytest.mark.skipif(not HAS_AVX512, reason="AVX-512 has elements of 16 bits")
 @pytest.mark.parametrize("dtype", HALVES)
 def test_every_half_is_loaded_and_stored(dtype: str) -> None:

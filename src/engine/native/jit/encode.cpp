@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <xbyak/xbyak_util.h>
+
 #include <farcall/core/interrupt.h>
 
 #include "engine/native/jit/assembler.h"
@@ -33,7 +35,9 @@ const Processor& processor() {
   static const Processor found = [] {
     switch (loop_target()) {
       case LoopTarget::kAvx512:
-        return Processor{.vector_bytes = 64, .has_masks = true};
+        return Processor{.vector_bytes = 64,
+                         .has_masks = true,
+                         .has_halves = Xbyak::util::Cpu().has(Xbyak::util::Cpu::tAVX512_FP16)};
       case LoopTarget::kAvx2:
         return Processor{.vector_bytes = 32};
       default:

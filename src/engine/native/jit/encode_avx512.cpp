@@ -14,10 +14,12 @@ class Avx512Assembler final : public Assembler {
 
   // One lane, which instructions on several lanes repeat.
   Xbyak::Address in_memory(uint64_t bits, RegType type) override {
-    const Xbyak::Label& place = constant(bits, type.width, 1);
+    const Xbyak::Label& place = type.width == 2 ? two_halves(bits) : constant(bits, type.width, 1);
     return type.lanes > 1 ? ptr_b[rip + place] : ptr[rip + place];
   }
+  const Xbyak::Label& two_halves(uint64_t bits) { return constant(bits << 16 | bits, 4, 1); }
   void load_constant(const Vector& target, uint64_t bits, RegType type) override {
+    if (type.width == 2) return vpbroadcastd(target, ptr[rip + two_halves(bits)]);
     const Xbyak::Address from = ptr[rip + constant(bits, type.width, 1)];
     if (type.lanes == 1) {
       type.width == 4 ? vmovss(target, from) : vmovsd(target, from);
@@ -80,6 +82,27 @@ class Avx512Assembler final : public Assembler {
       case Op::kRoundToHalf:
         round_to_half(inst);
         return true;
+      case Op::kFloatAdd:
+      case Op::kFloatSub:
+      case Op::kFloatMul:
+        if (inst.type.width != 2) return false;
+        half_arithmetic(inst);
+        return true;
+      case Op::kHalfOfFloat: {
+        const Vector x = in_vector(inst.args[0], inst.source, 1), made = vector_target(inst);
+        vcvtps2ph(made, x, 0);
+        finish(inst, made);
+        return true;
+      }
+      case Op::kQuietHalf:
+        quiet_half(inst);
+        return true;
+      case Op::kFloatOfHalf: {
+        const Vector x = in_vector(inst.args[0], inst.source, 1), made = vector_target(inst);
+        vcvtph2ps(made, x);
+        finish(inst, made);
+        return true;
+      }
       case Op::kRoundToUpperHalf:
         round_to_upper_half(inst);
         return true;
@@ -242,6 +265,33 @@ class Avx512Assembler final : public Assembler {
     finish(inst, result);
   }
 
+  void half_arithmetic(const Inst& inst) {
+    const Vector x = in_vector(inst.args[0], inst.type, 1), made = vector_target(inst);
+    with_vector_operand(inst.args[1], inst.type, [&](const Operand& y) {
+      if (inst.op == Op::kFloatAdd) {
+        vaddph(made, x, y);
+      } else if (inst.op == Op::kFloatSub) {
+        vsubph(made, x, y);
+      } else {
+        vmulph(made, x, y);
+      }
+    });
+    finish(inst, made);
+  }
+
+  void quiet_half(const Inst& inst) {
+    constexpr uint8_t kIsNan = 3, kAndOr = 0xea;  // the truth table of (a, b, c): a & b | c
+    const Vector x = in_vector(inst.args[0], inst.type, 1), made = vector_target(inst);
+    const Vector quiet = sized(0, inst.type), bits = sized(2, inst.type);
+    vcmpph(k1, x, x, kIsNan);
+    vmovaps(quiet, x);
+    load_constant(bits, 0x8000, inst.type);
+    const RegType pairs = vector(4, inst.type.lanes / 2);
+    vpternlogd(quiet, bits, in_memory(0x7e007e00, pairs), kAndOr);
+    vpblendmw(made | k1, x, quiet);
+    finish(inst, made);
+  }
+
   // To nearest, ties to even: adds 0x7fff, and one more if the last kept bit is set.
   void round_to_upper_half(const Inst& inst) {
     const auto bits = [&](uint32_t value) { return in_memory(value, inst.type); };
@@ -340,7 +390,11 @@ class Avx512Assembler final : public Assembler {
         vpslld(made, made, 16);
         break;
       default:
-        inst.type.width == 4 ? vmovups(to, from) : vmovupd(to, from);
+        if (inst.type.width == 2) {
+          vmovdqu16(to, from);
+        } else {
+          inst.type.width == 4 ? vmovups(to, from) : vmovupd(to, from);
+        }
         break;
     }
     finish(inst, made);
@@ -374,6 +428,7 @@ class Avx512Assembler final : public Assembler {
         return vpmovdw(to, shifted);
       }
       default:
+        if (inst.type.width == 2) return vmovdqu16(to, value);
         return inst.type.width == 4 ? vmovups(to, value) : vmovupd(to, value);
     }
   }

@@ -14,9 +14,9 @@ namespace farcall::native::jit {
 
 enum class Bank : uint8_t { kGeneral, kVector, kMask };
 
-// The type of a register: the bytes of a lane, 4 or 8, and the number of lanes, which is 1 for
-// general registers. A general register of four bytes is zero-extended. A mask has the lanes of the
-// vectors that it belongs to.
+// The type of a register: the bytes of a lane, 4 or 8 (2 for float16), and the number of lanes,
+// which is 1 for general registers. A general register of four bytes is zero-extended. A mask has
+// the lanes of the vectors that it belongs to.
 struct RegType {
   Bank bank = Bank::kGeneral;
   uint8_t width = 4;
@@ -150,6 +150,9 @@ enum class Op : uint8_t {
                       // With AVX-512 the three to floats convert all lanes.
   kRoundToHalf,       // lanes of float32 to the nearest float16
   kRoundToUpperHalf,  // and to bfloat16; NaN becomes in both the quiet NaN of its sign
+  kHalfOfFloat,       // lanes of float16 to nearest from lanes of float32, whose type is `source`
+  kQuietHalf,         // lanes of float16, with the quiet NaN of its sign for each NaN
+  kFloatOfHalf,       // lanes of float32 from lanes of float16, whose type is `source`
   // ---- memory; arg 0 is the address
   kLoad,
   kLoadRepeated,  // repeats one element in all lanes

@@ -75,6 +75,11 @@ class TileLowering {
   Arg load(uint32_t number, Arg index, Arg mask, int copy);
   void store(uint32_t number, Arg value, Arg index, Arg mask, int copy);
   Arg run(const TileOperation& operation, std::span<const Arg> inputs);
+  RegType half_type() const { return vector(2, lanes_); }
+  void note_half(Arg wide, Arg half);
+  void note_arithmetic(const TileOperation& operation, std::span<const Arg> inputs, Arg made);
+  std::optional<Arg> half_of(Arg wide) const;
+  Arg in_halves(Arg wide);
   bool divides_by_one(const TileOperation& operation) const;
   Arg converted(Arg value, DType from, DType to);
   Arg rounded(Arg value, DType to);
@@ -90,6 +95,15 @@ class TileLowering {
   // constant.
   std::vector<Arg> pointers_, fixed_;
   std::vector<std::vector<Arg>> registers_;
+  // Processors with arithmetic on float16 need not round the results of float32 to it. By a
+  // register of float32: the same numbers as float16, and the sums, differences and products among
+  // them.
+  struct Arithmetic {
+    Op op;
+    Arg x, y;
+  };
+  std::map<Reg, Arg> halves_;
+  std::map<Reg, Arithmetic> arithmetic_;
   std::map<uint32_t, Divisor> divisors_;  // by value
   std::vector<Reg> sums_;                 // lanes of float64, in the order of the elements
 };
@@ -146,7 +160,19 @@ Arg TileLowering::access(Op op, uint32_t number, Arg index, Arg mask_arg, int co
             .args = {pointers_[number], index, mask_arg, value}};
   inst.imm = int64_t{copy} * lanes_ * inst.element_bytes();
   if (run_.values[number].is_streamed && mask_arg.kind == Arg::Kind::kNone) prefetch(inst);
-  if (op == Op::kTileLoad) return b_.add(inst);
+  Inst of_halves = inst;
+  of_halves.format = Format::kPlain;
+  of_halves.type = of_halves.source = half_type();
+  const bool has_halves = processor().has_halves && inst.format == Format::kHalf;
+  if (op == Op::kTileLoad) {
+    const Arg loaded = b_.add(inst);
+    if (has_halves) note_half(loaded, b_.add(of_halves));
+    return loaded;
+  }
+  if (const auto half = half_of(value); half && has_halves) {
+    of_halves.args[3] = b_.add(Op::kQuietHalf, half_type(), {*half});
+    inst = of_halves;
+  }
   b_.effect(inst);
   return value;
 }
@@ -212,7 +238,9 @@ Arg TileLowering::run(const TileOperation& operation, std::span<const Arg> input
     case TileOperation::Kind::kRound:
       return rounded(inputs[0], operation.rounded);
     default:
-      return elementwise(b_, operation.operation, inputs, lanes_, width_);
+      const Arg made = elementwise(b_, operation.operation, inputs, lanes_, width_);
+      note_arithmetic(operation, inputs, made);
+      return made;
   }
 }
 
@@ -227,8 +255,67 @@ Arg TileLowering::converted(Arg value, DType from, DType to) {
 
 Arg TileLowering::rounded(Arg value, DType to) {
   if (!processor().has_masks || !is_half(to)) throw Refusal{"rounding to few bits"};
+  if (to == DType::kFloat16 && processor().has_halves) {
+    const RegType type = type_of(DType::kFloat32), narrow = half_type();
+    const Arg half = in_halves(value);
+    const Arg quiet = b_.add(Op::kQuietHalf, narrow, {half});
+    const Arg wide =
+        b_.add({.op = Op::kFloatOfHalf, .type = type, .source = narrow, .args = {quiet}});
+    note_half(wide, half);
+    return wide;
+  }
   const Op op = to == DType::kFloat16 ? Op::kRoundToHalf : Op::kRoundToUpperHalf;
   return b_.add(op, type_of(DType::kFloat32), {value});
+}
+
+// ---- float16
+
+void TileLowering::note_half(Arg wide, Arg half) {
+  if (wide.is_reg()) halves_[wide.as_reg()] = half;
+}
+
+void TileLowering::note_arithmetic(const TileOperation& operation, std::span<const Arg> inputs,
+                                   Arg made) {
+  const std::string_view name = operation.operation.name;
+  if (!processor().has_halves || operation.operation.dtype != DType::kFloat32 || !made.is_reg() ||
+      std::ranges::find(inputs, made) != inputs.end()) {
+    return;
+  }
+  for (const auto& [primitive, op] :
+       {std::pair("add", Op::kFloatAdd), std::pair("sub", Op::kFloatSub),
+        std::pair("mul", Op::kFloatMul)}) {
+    if (name == primitive) arithmetic_[made.as_reg()] = {op, inputs[0], inputs[1]};
+  }
+}
+
+std::optional<Arg> TileLowering::half_of(Arg wide) const {
+  if (wide.is_reg()) {
+    const auto found = halves_.find(wide.as_reg());
+    return found == halves_.end() ? std::nullopt : std::optional(found->second);
+  }
+  if (!wide.is_const()) return std::nullopt;
+  const auto number = std::bit_cast<float>(static_cast<uint32_t>(wide.bits));
+  uint16_t half = 0;
+  float back = 0;
+  make_conversion(DType::kFloat32, DType::kFloat16).run(&number, &half, 1);
+  make_conversion(DType::kFloat16, DType::kFloat32).run(&half, &back, 1);
+  if (std::bit_cast<uint32_t>(back) != wide.bits) return std::nullopt;
+  return Arg::constant(half);
+}
+
+// The value rounded to float16. A result of float32 is exact, or has more than twice the digits of
+// float16, so that rounding it gives what float16 arithmetic gives.
+Arg TileLowering::in_halves(Arg wide) {
+  const auto found = wide.is_reg() ? arithmetic_.find(wide.as_reg()) : arithmetic_.end();
+  if (found != arithmetic_.end()) {
+    const auto& [op, x, y] = found->second;
+    const auto half_x = half_of(x), half_y = half_of(y);
+    if (half_x && half_y) return b_.add(op, half_type(), {*half_x, *half_y});
+  }
+  return b_.add({.op = Op::kHalfOfFloat,
+                 .type = half_type(),
+                 .source = type_of(DType::kFloat32),
+                 .args = {wide}});
 }
 
 // ---- the sum
