@@ -31,8 +31,8 @@ std::vector<std::vector<int64_t>> rows(size_t num_letters) {
     row([&](int64_t i) { return 5 + 2 * (static_cast<int64_t>(num_letters) - i); });
   if (num_letters > 1) row([](int64_t) { return 8; });
   for (const int64_t tail :
-       {2,  4,  5,  6,  7,  8,  9,  11, 13, 15, 31, 32,  33,  63,  65,   66,  83,
-        84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 127, 129, 128, 1024, 4096}) {
+       {2,  4,  5,  6,  7,  8,  9,  11, 13, 15, 31,  32,  33,  63,  65,  66,  83,   84,
+        85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 127, 129, 128, 255, 256, 257, 1024, 4096}) {
     row([&](int64_t i) { return static_cast<size_t>(i) + 1 == num_letters ? tail : 2; });
   }
   static constexpr int64_t kLarge[] = {65537, 0, 257, 41, 17, 11};

@@ -43,6 +43,7 @@ constexpr int kMostTimeouts = 2, kMostTimeoutsOfAll = 3;
 // at a place in its code; without such places, with a pause of one thread. The limits are for slow
 // libraries and handlers; processor time does not depend on the load.
 constexpr unsigned kStartsAtOnce = 4, kMostStops = 200, kMostPauses = 40;
+constexpr int kInstantiationsAtOnce = 3;  // processes that make executables on all threads at once
 constexpr double kProcessorSecondsOfStarts = 1, kMostSecondsOfStarts = 4;
 constexpr double kSecondsForSmallerRace = 2.5;
 // What the progress line shows after the parts of the work.
@@ -140,6 +141,10 @@ class Supervisor {
     for (const auto& [test, other] :
          {std::pair(middle, tests[tests.size() * 3 / 4]), std::pair(small, middle)})
       if (is_steady && !has("nondeterministic") && !is_late()) race_from_the_start(test, other);
+    if (is_steady && !spec_.stages[static_cast<size_t>(Stage::kInstantiate)].empty()) {
+      for (int i = 0; i < kInstantiationsAtOnce && !has("race") && !is_late(); ++i)
+        run_steps({{Step::Kind::kInstantiations, small}});
+    }
     if (!has("nondeterministic") && results_.contains(first) && !is_late())
       look_at_surroundings(first);
     if (!has("nondeterministic") && results_.contains(first) && !spec_.attributes.empty())

@@ -19,6 +19,7 @@ namespace {
 
 constexpr double kSeconds = 0.15, kMostSeconds = 1;
 constexpr int kLeastCalls = 20;  // of each thread
+constexpr const char* kInstantiateAtOnce = "make executables of the handler";
 
 using Bytes = std::vector<std::vector<std::byte>>;
 
@@ -32,10 +33,15 @@ struct Caller {
 
 class Race {
  public:
-  // The threads' calls are of these tests in turn; there are `num_threads` calls. Raises FfiError
-  // if the instantiate stage fails.
-  Race(Session& session, const std::vector<size_t>& tests, size_t num_threads) : session_(session) {
+  // The threads' calls are of these tests in turn; there are `num_threads` calls. With
+  // `makes_sites_at_once`, there is one test, and each caller's executable is made on its thread.
+  // Raises FfiError if the instantiate stage fails.
+  Race(Session& session, const std::vector<size_t>& tests, size_t num_threads,
+       bool makes_sites_at_once = false)
+      : session_(session) {
+    if (makes_sites_at_once) make_sites_at_once(tests.front(), num_threads);
     for (const size_t test : tests) {
+      if (makes_sites_at_once) break;
       const bool is_known = !sites_.empty() && &sites_.back()->test() == &session.cases[test];
       sites_.push_back(
           is_known ? sites_.back()
@@ -44,8 +50,8 @@ class Race {
     for (size_t i = 0; i < num_threads; ++i) {
       const uint64_t seed = session.options.seed * 1000 + 500 + i;
       callers_.push_back({.test = tests[i % tests.size()],
-                          .call = std::make_unique<Call>(*sites_[i % tests.size()], session.options,
-                                                         seed, Placement::kEnd),
+                          .call = std::make_unique<Call>(*sites_[i % sites_.size()],
+                                                         session.options, seed, Placement::kEnd),
                           .wanted = {},
                           .first = {}});
     }
@@ -88,19 +94,24 @@ class Race {
 
   // Makes the calls on all threads, again and again.
   void repeat_at_once() {
-    const double begin = now_seconds();
-    const Disturbance disturbance(session_.options.seed);
-    on_threads([&](Caller& caller) {
-      // On a busy machine, threads may need longer to meet.
-      const auto is_enough = [&](int num_calls) {
-        const double seconds = now_seconds() - begin;
-        return seconds > kSeconds && (num_calls >= kLeastCalls || seconds > kMostSeconds);
-      };
-      for (int i = 0; !is_over_ && !is_enough(i); ++i) {
-        const Outcome outcome = run(caller, /*is_interrupted=*/i % 2 == 1);
-        const bool is_right =
-            outcome.is_ok ? compare(caller, caller.call->results()) : fail(caller, outcome.message);
-        if (!is_right) is_over_ = true;
+    repeat([&](Caller& caller, bool is_interrupted) {
+      const Outcome outcome = run(caller, is_interrupted);
+      return outcome.is_ok ? compare(caller, caller.call->results())
+                           : fail(caller, outcome.message);
+    });
+  }
+
+  // The same with an executable of its own for each call.
+  void instantiate_at_once() {
+    at_once_ = kInstantiateAtOnce;
+    repeat([&](Caller& caller, bool is_interrupted) {
+      try {
+        const auto site = make_site(caller.test, is_interrupted);
+        Call call(*site, session_.options, caller.call->data_seed(), Placement::kEnd);
+        const Outcome outcome = session_.run(call, {});
+        return outcome.is_ok ? compare(caller, call.results()) : fail(caller, outcome.message);
+      } catch (const FfiError& error) {
+        return fail(caller, error.what());
       }
     });
   }
@@ -150,6 +161,55 @@ class Race {
   }
 
  private:
+  std::shared_ptr<Site> make_site(size_t test, bool is_interrupted) {
+    session_.beat();
+    std::optional<Interruptions> interruptions;
+    if (is_interrupted) interruptions.emplace(session_.shared.num_calls);
+    return std::make_shared<Site>(session_.spec, session_.cases[test], session_.handler);
+  }
+
+  void make_sites_at_once(size_t test, size_t num_threads) {
+    sites_.resize(num_threads);
+    std::vector<std::exception_ptr> failures(num_threads);
+    std::vector<std::thread> threads;
+    std::atomic<size_t> num_ready{0};
+    session_.shared.is_concurrent = true;
+    for (size_t i = 0; i < num_threads; ++i) {
+      threads.emplace_back([&, i] {
+        runtime::use_signal_stack();
+        ++num_ready;
+        while (num_ready < num_threads) std::this_thread::yield();
+        try {
+          sites_[i] = make_site(test, /*is_interrupted=*/i % 2 == 0);
+        } catch (const FfiError&) {
+          failures[i] = std::current_exception();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    session_.shared.is_concurrent = false;
+    for (const std::exception_ptr& failure : failures) {
+      if (failure) std::rethrow_exception(failure);
+    }
+  }
+
+  // Each thread works until one is wrong, or all have met often enough.
+  template <typename Work>
+  void repeat(const Work& work) {
+    const double begin = now_seconds();
+    const Disturbance disturbance(session_.options.seed);
+    on_threads([&](Caller& caller) {
+      // On a busy machine, threads may need longer to meet.
+      const auto is_enough = [&](int num_calls) {
+        const double seconds = now_seconds() - begin;
+        return seconds > kSeconds && (num_calls >= kLeastCalls || seconds > kMostSeconds);
+      };
+      for (int i = 0; !is_over_ && !is_enough(i); ++i) {
+        if (!work(caller, /*is_interrupted=*/i % 2 == 1)) is_over_ = true;
+      }
+    });
+  }
+
   Outcome run(Caller& caller, bool is_interrupted) {
     caller.call->prepare({});
     std::optional<Interruptions> interruptions;
@@ -210,14 +270,14 @@ class Race {
         is_close(type, caller.wanted[difference->result], results[difference->result], tolerance_))
       return true;
     found(caller.test, "race", difference->operand,
-          fmt::format("{} at {} is wrong when {} threads call the handler at once",
-                      difference->operand, difference->place, callers_.size()));
+          fmt::format("{} at {} is wrong when {} threads {} at once", difference->operand,
+                      difference->place, callers_.size(), at_once_));
     return false;
   }
 
   bool fail(const Caller& caller, const std::string& message) {
     found(caller.test, "race", "",
-          fmt::format("fails when several threads call it at once: {}", message));
+          fmt::format("fails when several threads {} at once: {}", at_once_, message));
     return false;
   }
 
@@ -233,6 +293,7 @@ class Race {
   std::vector<std::shared_ptr<Site>> sites_;  // of the tests
   std::vector<Caller> callers_;
   double tolerance_ = 0;
+  const char* at_once_ = "call the handler";
   std::atomic<bool> is_over_{false};
   std::mutex mutex_;
   std::optional<Finding> finding_;
@@ -272,6 +333,22 @@ void check_threads(Session& session, const Step& step) {
     race.report();
   } catch (const FfiError&) {
     return;  // check_calls() has reported it
+  }
+}
+
+void check_instantiations(Session& session, size_t test) {
+  const auto num_threads = static_cast<size_t>(std::max(2, session.options.num_threads));
+  try {
+    Race race(session, {test}, num_threads, /*makes_sites_at_once=*/true);
+    if (race.call_alone()) race.instantiate_at_once();
+    race.report();
+  } catch (const FfiError& error) {
+    // Alone, the stage succeeded before.
+    session.report(test, {"race",
+                          "",
+                          fmt::format("fails when several threads {} at once: {}",
+                                      kInstantiateAtOnce, error.what()),
+                          {}});
   }
 }
 

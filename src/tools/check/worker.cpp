@@ -155,6 +155,9 @@ void run_worker(Session& session, const std::vector<Step>& steps, size_t first) 
       case Step::Kind::kStop:
         check_threads(session, steps[i]);
         break;
+      case Step::Kind::kInstantiations:
+        check_instantiations(session, steps[i].test);
+        break;
       case Step::Kind::kFindPlaces:
         find_places(session, steps[i].test);
         break;

@@ -41,6 +41,7 @@ struct Step {
     kThreads,
     kFirstCalls,       // the first calls of a process, on several threads at once
     kFirstCallsAlone,  // the same calls, one after the other
+    kInstantiations,   // executables made on several threads at once
     kFindPlaces,       // at which a first call can stop
     kStop,             // a first call stops at `place` while others are made
     kSurroundings,     // other environment variables, another directory and so on
@@ -118,6 +119,7 @@ void check_another_process(Session& session, size_t test);
 void check_surroundings(Session& session, const Step& step);
 void check_other_attributes(Session& session, size_t test);
 void check_threads(Session& session, const Step& step);
+void check_instantiations(Session& session, size_t test);
 void find_places(Session& session, size_t test);
 void check_leaks(Session& session, const Step& step);
 

@@ -209,6 +209,7 @@ const Planted kPlanted[] = {
     {"planted_threads", "published_too_early", "race", "result 0"},
     {"planted_threads", "small_common_buffer", "race", ""},
     {"planted_threads", "tables_without_lock", "race", ""},
+    {"planted_threads", "common_work_of_plans", "race", "result 0", {}, "make executables"},
     {"planted_threads", "team_counts", "race", "result 0"},
     {"planted_threads", "team_sums", "nondeterministic", "result 0"},
     {"planted_xla", "xla_write_past", "oob-write", "result 0", kUnary},

@@ -146,3 +146,22 @@ static void team_sums(F32 x, ffi::Result<ffi::BufferR0<ffi::F32>> sum) {
   *sum->typed_data() = total;
 }
 FARCALL_DEFINE_HANDLER(team_sums, team_sums);
+
+// The plans of all executables are computed in one work space.
+struct Plan {
+  std::vector<float> weights;
+};
+static std::unique_ptr<Plan> make_plan() {
+  static volatile float work[512];
+  for (int i = 0; i < 512; ++i) work[i] = 0;
+  for (int round = 0; round < 8; ++round) {
+    for (int i = 0; i < 512; ++i) work[i] = work[i] + static_cast<float>(i);
+  }
+  return std::make_unique<Plan>(Plan{std::vector<float>(work, work + 512)});
+}
+FARCALL_DEFINE_HANDLER(common_work_of_plans_instantiate, make_plan, ffi::kInstantiate);
+static void common_work_of_plans(ffi::State<Plan> plan, F32 x, Out y) {
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] + plan->weights[i % 512];
+}
+FARCALL_DEFINE_HANDLER(common_work_of_plans, common_work_of_plans);
