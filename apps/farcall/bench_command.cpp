@@ -154,6 +154,11 @@ Action add_bench(CLI::App& app) {
                       "Bytes that one call moves, if not those of its operands");
   command->add_option("--max-bytes", options->how.most_bytes, "Of the operands of the largest size")
       ->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::Validator(
+          [](const std::string& text) {  // which the conversion takes as a very large number
+            return text.starts_with('-') ? "must be a number above 0, got " + text : std::string();
+          },
+          ""))
       ->default_str("64MB");
   command
       ->add_option("--noise", options->noise, "Stop when the median is known so well, in per cent")

@@ -126,9 +126,10 @@ Json inspect_for(const CheckSpec& spec, double timeout) {
   Json inspection = tools::inspect(spec.library, how);
   bool is_function = false;
   if (spec.has_operands && !tools::is_python_module(spec.library)) {
-    is_function = std::ranges::any_of(
-        tools::read_elf(spec.library).symbols,
-        [&](const tools::ElfSymbol& s) { return s.is_exported && s.name == spec.symbol; });
+    is_function =
+        std::ranges::any_of(tools::read_elf(spec.library).symbols, [&](const tools::ElfSymbol& s) {
+          return s.is_exported && s.is_function && s.name == spec.symbol;
+        });
     for (const Json& skipped : inspection["skipped"])
       is_function &= skipped["symbol"] != spec.symbol;
   }

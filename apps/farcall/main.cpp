@@ -1,4 +1,5 @@
 // farcall: the command for authors of kernels.
+#include <cstdio>
 #include <map>
 
 #include <fmt/format.h>
@@ -51,7 +52,11 @@ int main(int argc, char** argv) {
   const CLI::App& subcommand = *app.get_subcommands().front();
   command::report_interrupts(subcommand);
   try {
-    return actions.at(subcommand.get_name())();
+    const int code = actions.at(subcommand.get_name())();
+    if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
+    throw tools::Failure(tools::kCouldNotRun,
+                         "the standard output cannot be written: is the disk "
+                         "full, or the stream closed?");
   } catch (const tools::Failure& failure) {
     return command::report_failure(subcommand, failure.what(), failure.code());
   } catch (const std::exception& error) {

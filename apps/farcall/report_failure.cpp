@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -22,8 +23,9 @@ namespace farcall::command {
 
 namespace {
 
+// Not fmt::print, which throws if the stream cannot be written.
 void print_error(const tools::Json& report) {
-  fmt::print("{}\n", report.dump(2, ' ', false, tools::Json::error_handler_t::replace));
+  std::puts(report.dump(2, ' ', false, tools::Json::error_handler_t::replace).c_str());
 }
 
 int g_json_output = -1;  // -1: without --json

@@ -54,6 +54,9 @@ class Reader {
   explicit Reader(std::string path) : path_(std::move(path)) {
     if (!std::filesystem::exists(path_)) fail("there is no such file.");
     if (std::filesystem::is_directory(path_)) fail("this is a folder, not a shared library.");
+    if (!std::filesystem::is_regular_file(path_)) {
+      fail("this is a pipe or a device, not a shared library.");
+    }
     std::ifstream in(path_, std::ios::binary);
     if (!in) fail("the file cannot be read.");
     bytes_.assign(std::istreambuf_iterator<char>(in), {});

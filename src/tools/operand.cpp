@@ -38,9 +38,9 @@ void check_for_missing_bracket(std::string_view text) {
   if (find_element_type(text)) return;
   for (size_t length = text.size() - 1; text.size() > 1 && length > 0; --length) {
     if (!find_element_type(text.substr(0, length))) continue;
-    throw Failure(kUsage,
-                  fmt::format("operand {}: brackets are missing. Write {}[{}].",
-                              farcall::quoted(text), text.substr(0, length), text.substr(length)));
+    throw Failure(kUsage, fmt::format("operand {}: brackets are missing. Write {}[{}].",
+                                      farcall::quoted(text), text.substr(0, length),
+                                      text.substr(length, text.find(']') - length)));
   }
 }
 
@@ -67,8 +67,10 @@ Attribute parse_number(DType dtype, std::string_view text, std::string_view whol
 
 Attribute parse_value(std::string_view type, std::string_view text, std::string_view whole) {
   if (type == "str") return Attribute(std::string(text));
-  if (!type.ends_with("[]")) return parse_number(parse_element_type(type), text, whole);
-  const DType dtype = parse_element_type(type.substr(0, type.size() - 2));
+  const bool is_array = type.ends_with("[]");
+  const DType dtype = parse_element_type(type.substr(0, type.size() - (is_array ? 2 : 0)),
+                                         fmt::format("attribute {}", farcall::quoted(whole)));
+  if (!is_array) return parse_number(dtype, text, whole);
   std::vector<std::byte> bytes;
   size_t count = 0;
   for (const std::string& part : text.empty() ? std::vector<std::string>() : split(text, ',')) {
@@ -171,20 +173,23 @@ std::string_view letter_of_dimension(size_t dimension) {
   return kLetters.substr(dimension % kLetters.size(), 1);
 }
 
-DType parse_element_type(std::string_view text) {
+DType parse_element_type(std::string_view text, std::string_view what) {
   if (const auto dtype = find_element_type(text)) return *dtype;
   throw Failure(
       kUsage,
-      fmt::format("\"{}\" is not an element type. Write, for example, f32, s64, bool or c64.",
-                  text));
+      fmt::format("{}{}\"{}\" is not an element type. Write, for example, f32, s64, bool or c64.",
+                  what, what.empty() ? "" : ": ", text));
 }
 
 Operand parse_operand(std::string_view text) {
   const std::string_view whole = trimmed(text);
+  const std::string what = fmt::format("operand {}", farcall::quoted(whole));
   const size_t open = whole.find('[');
   if (open == std::string_view::npos) check_for_missing_bracket(whole);
-  Operand operand = {
-      .dtype = parse_element_type(whole.substr(0, open)), .extents = {}, .layout = {}, .range = {}};
+  Operand operand = {.dtype = parse_element_type(trimmed(whole.substr(0, open)), what),
+                     .extents = {},
+                     .layout = {},
+                     .range = {}};
   if (open == std::string_view::npos) return operand;
   if (whole.back() != ']') {
     throw Failure(kUsage, fmt::format("operand {}: no \"]\" at its end.", farcall::quoted(whole)));
@@ -193,7 +198,7 @@ Operand parse_operand(std::string_view text) {
   if (inner.empty()) return operand;
   for (const std::string& part : split(inner, ',')) {
     operand.extents.emplace_back(part == "?" ? letter_of_dimension(operand.extents.size()) : part,
-                                 fmt::format("operand {}", farcall::quoted(whole)));
+                                 what);
   }
   return operand;
 }

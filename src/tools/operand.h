@@ -37,7 +37,7 @@ std::string type_text(const ShapeDtype& type);  // "s32[2,3]"
 // "f32[N,(M+1)//2]", "s32[]", "f64"; names of programs (i32, bool) are accepted too. A size "?", as
 // in signatures, is the letter of its dimension. Raises Failure(kUsage).
 Operand parse_operand(std::string_view text);
-DType parse_element_type(std::string_view text);
+DType parse_element_type(std::string_view text, std::string_view what = "");
 
 // "eps:f32=1e-5", "axes:s64[]=0,1", "name:str=abc", "sub.n:s32=1" for a member of a dictionary. A
 // number without a type is plain and gets the type that the handler declares.

@@ -24,24 +24,24 @@ std::string operand_counts(const CheckSpec& spec) {
 }
 
 std::pair<std::string, std::string> parts_around(std::string_view text, char separator,
-                                                 std::string_view usage) {
+                                                 std::string_view what, std::string_view usage) {
   const size_t at = text.find(separator);
   if (at == std::string_view::npos || at == 0) {
-    throw Failure(kUsage, fmt::format("{}: write {}.", farcall::quoted(text), usage));
+    throw Failure(kUsage, fmt::format("{} {}: write {}.", what, farcall::quoted(text), usage));
   }
   return {std::string(text.substr(0, at)), std::string(text.substr(at + 1))};
 }
 
-// "arg0", "ret1"
-Operand& operand_named(std::string_view name, CheckSpec& spec) {
+// "arg0", "ret1"; `what` is the option with its text.
+Operand& operand_named(std::string_view name, const std::string& what, CheckSpec& spec) {
   const bool is_argument = name.starts_with("arg");
   if (!is_argument && !name.starts_with("ret")) {
-    throw Failure(kUsage, fmt::format("{}: write arg0, ret0 and so on.", farcall::quoted(name)));
+    throw Failure(kUsage, fmt::format("{}: write arg0, ret0 and so on.", what));
   }
   auto& operands = is_argument ? spec.arguments : spec.results;
-  const int64_t index = parse_integer(name.substr(3), name);
+  const int64_t index = parse_integer(name.substr(3), what);
   if (index < 0 || static_cast<size_t>(index) >= operands.size()) {
-    throw Failure(kUsage, fmt::format("{}: the call has {}.", name, operand_counts(spec)));
+    throw Failure(kUsage, fmt::format("{}: the call has {}.", what, operand_counts(spec)));
   }
   return operands[static_cast<size_t>(index)];
 }
@@ -115,11 +115,12 @@ void find_stages(CheckSpec& spec, const Json& inspection) {
 }  // namespace
 
 void parse_layout(std::string_view text, CheckSpec& spec) {
-  const auto [name, order] = parts_around(text, '=', "arg0=1,0");
-  Operand& operand = operand_named(name, spec);
+  const auto [name, order] = parts_around(text, '=', "layout", "arg0=1,0");
+  const std::string what = fmt::format("layout {}", farcall::quoted(text));
+  Operand& operand = operand_named(name, what, spec);
   Layout layout;
   for (const std::string& part : split(order, ','))
-    layout.major_to_minor.push_back(parse_integer(part, text));
+    layout.major_to_minor.push_back(parse_integer(part, what));
   if (layout.major_to_minor.size() != operand.extents.size() ||
       !is_permutation(layout.major_to_minor)) {
     throw Failure(kUsage,
@@ -131,8 +132,9 @@ void parse_layout(std::string_view text, CheckSpec& spec) {
 }
 
 void parse_alias(std::string_view text, CheckSpec& spec) {
-  const auto [argument, result] = parts_around(text, ':', "ARGUMENT:RESULT, such as 0:0");
-  const int64_t from = parse_integer(argument, text), to = parse_integer(result, text);
+  const auto [argument, result] = parts_around(text, ':', "alias", "ARGUMENT:RESULT, such as 0:0");
+  const std::string what = fmt::format("alias {}", farcall::quoted(text));
+  const int64_t from = parse_integer(argument, what), to = parse_integer(result, what);
   if (from < 0 || to < 0)
     throw Failure(kUsage, fmt::format("alias {}: the numbers begin at 0.", farcall::quoted(text)));
   spec.aliases.emplace_back(from, to);
@@ -140,21 +142,26 @@ void parse_alias(std::string_view text, CheckSpec& spec) {
 
 void parse_stages(std::string_view text, CheckSpec& spec) {
   for (const std::string& part : split(text, ',')) {
-    const auto [name, symbol] = parts_around(part, '=', "instantiate=SYMBOL");
+    const auto [name, symbol] = parts_around(part, '=', "stage", "instantiate=SYMBOL");
     int index = 0;
     while (index < kNumStages && stage_name(static_cast<Stage>(index)) != name) ++index;
     if (index == kNumStages)
       throw Failure(
           kUsage,
-          fmt::format(
-              "unknown stage {}. Must be one of instantiate, prepare, initialize, execute, record.",
-              farcall::quoted(name)));
+          fmt::format("unknown stage {}. Must be one of instantiate, prepare, initialize, record.",
+                      farcall::quoted(name)));
+    if (symbol.empty() || static_cast<Stage>(index) == Stage::kExecute) {
+      throw Failure(kUsage,
+                    fmt::format("stage {}: {}.", farcall::quoted(part),
+                                symbol.empty() ? "write " + name + "=SYMBOL"
+                                               : "the handler itself is the execute stage"));
+    }
     spec.stages[static_cast<size_t>(index)] = symbol;
   }
 }
 
 void parse_sizes(std::string_view text, CheckSpec& spec) {
-  const auto [letter, values] = parts_around(text, '=', "N=1,2,3");
+  const auto [letter, values] = parts_around(text, '=', "size", "N=1,2,3");
   for (const std::string& part : split(values, ',')) {
     const int64_t size = parse_integer(part, fmt::format("size {}", farcall::quoted(text)));
     if (size < 0)
@@ -164,14 +171,20 @@ void parse_sizes(std::string_view text, CheckSpec& spec) {
 }
 
 void parse_range(std::string_view text, CheckSpec& spec) {
-  const auto [name, range] = parts_around(text, '=', "arg0=LOWEST:HIGHEST");
-  const auto [low, high] = parts_around(range, ':', "arg0=LOWEST:HIGHEST");
-  const int64_t lowest = parse_integer(low, text), highest = parse_integer(high, text);
+  const auto [name, range] = parts_around(text, '=', "range", "arg0=LOWEST:HIGHEST");
+  const auto [low, high] = parts_around(range, ':', "range", "arg0=LOWEST:HIGHEST");
+  const std::string what = fmt::format("range {}", farcall::quoted(text));
+  const int64_t lowest = parse_integer(low, what), highest = parse_integer(high, what);
   if (lowest > highest) {
     throw Failure(kUsage, fmt::format("range \"{}\": {} is above {}; write LOWEST:HIGHEST.", text,
                                       low, high));
   }
-  operand_named(name, spec).range = {lowest, highest};
+  if (name.starts_with("ret")) {
+    throw Failure(kUsage, fmt::format("range {}: a result has no values before the call; name an "
+                                      "argument, such as arg0.",
+                                      farcall::quoted(text)));
+  }
+  operand_named(name, what, spec).range = {lowest, highest};
 }
 
 void complete(CheckSpec& spec, const Json& inspection, int64_t open_rank) {

@@ -60,9 +60,13 @@ CheckSpec read_check(const toml::table& table, const std::filesystem::path& fold
   for (const std::string& text : strings(table, "stages")) parse_stages(text, spec);
   for (const std::string& text : strings(table, "sizes")) parse_sizes(text, spec);
   for (const std::string& text : strings(table, "ranges")) parse_range(text, spec);
-  spec.reference = table["reference"].value_or("");
-  if (const size_t end = spec.reference.rfind(':'); end != std::string::npos) {
-    spec.reference = library_of(spec.reference.substr(0, end), folder) + spec.reference.substr(end);
+  if (const toml::node* reference = table.get("reference")) {
+    const std::string text = reference->value_or("");
+    const size_t end = text.rfind(':');
+    if (end == std::string::npos) {
+      throw Failure(kUsage, "reference must be \"library.so:symbol\" or \"module:name\".");
+    }
+    spec.reference = library_of(text.substr(0, end), folder) + text.substr(end);
   }
   return spec;
 }
@@ -70,6 +74,8 @@ CheckSpec read_check(const toml::table& table, const std::filesystem::path& fold
 }  // namespace
 
 std::vector<CheckSpec> read_check_file(const std::string& path) {
+  if (std::filesystem::is_directory(path))
+    throw Failure(kUsage, fmt::format("{}: this is a folder, not a file of checks.", path));
   toml::table table;
   try {
     table = toml::parse_file(path);
@@ -85,6 +91,13 @@ std::vector<CheckSpec> read_check_file(const std::string& path) {
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     const toml::array* checks = table["check"].as_array();
     if (!checks) return {read_check(table, folder)};
+    if (checks->empty()) throw Failure(kUsage, "check is empty: there is nothing to check.");
+    for (const auto& [key, value] : table) {
+      if (key.str() == "check") continue;
+      throw Failure(kUsage, fmt::format("unknown key \"{}\" beside [[check]]: a key of a check "
+                                        "belongs below its [[check]].",
+                                        key.str()));
+    }
     for (const toml::node& check : *checks) {
       if (!check.is_table()) throw Failure(kUsage, "check must be a list of tables: [[check]].");
       specs.push_back(read_check(*check.as_table(), folder));

@@ -1,8 +1,13 @@
 // The command itself: exit codes, texts, and inspect.
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,6 +51,54 @@ TEST(Command, EndsWithTwoForWrongUse) {
       {"check", library + ":xla_norm", "--arg", "f32[N]", "--ret", "f32[N]", "--alias", "3:0"});
   EXPECT_EQ(no_argument.exit_code, 2);
   EXPECT_THAT(no_argument.output, HasSubstr("alias 3:0: the call has 1 argument and 1 result;"));
+}
+
+TEST(Command, RefusesOptionsOfTheCallThatSayNothing) {
+  const auto told = [](const std::string& option, const std::string& value) {
+    const auto result = run_farcall(
+        {"check", checked_library("sound_own") + ":scales", "--attr", "factor=3", option, value});
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    return result.output;
+  };
+  EXPECT_THAT(told("--alias", "0"), HasSubstr("alias \"0\": write ARGUMENT:RESULT"));
+  EXPECT_THAT(told("--layout", "arg0"), HasSubstr("layout \"arg0\": write arg0=1,0"));
+  EXPECT_THAT(told("--layout", "arg=0"), HasSubstr("layout \"arg=0\": \"\" is not an integer"));
+  EXPECT_THAT(told("--stages", "instantiate="), HasSubstr("write instantiate=SYMBOL"));
+  EXPECT_THAT(told("--stages", "execute=f"), HasSubstr("the handler itself is the execute stage"));
+  EXPECT_THAT(told("--range", "ret0=0:1"), HasSubstr("a result has no values before the call"));
+}
+
+TEST(Command, RefusesFilesOfChecksThatWouldCheckLess) {
+  const std::string path = testing::TempDir() + "farcall_less.toml";
+  const auto told = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    const auto result = run_farcall({"check", path});
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    return result.output;
+  };
+  const std::string check = "[[check]]\nhandler = \"libx.so:f\"\n";
+  EXPECT_THAT(told("check = []"), HasSubstr("there is nothing to check"));
+  EXPECT_THAT(told("reference = \"m:f\"\n" + check), HasSubstr("beside [[check]]"));
+  EXPECT_THAT(told(check + "reference = 4"), HasSubstr("reference must be"));
+  EXPECT_THAT(told(check + "reference = \"f\""), HasSubstr("reference must be"));
+  std::remove(path.c_str());
+}
+
+TEST(Command, EndsWithThreeIfItsOutputIsLost) {
+  for (const char* words : {"env", "env --json", "man", "completion bash"}) {
+    const int status =
+        std::system(fmt::format("'{}' {} >/dev/full 2>/dev/null", FARCALL_COMMAND, words).c_str());
+    EXPECT_EQ(WEXITSTATUS(status), 3) << words;
+  }
+}
+
+TEST(Inspect, RefusesAPipe) {
+  const std::string path = testing::TempDir() + "farcall_pipe.so";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const auto result = run_farcall({"inspect", path});
+  std::remove(path.c_str());
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.output, HasSubstr("this is a pipe or a device, not a shared library."));
 }
 
 TEST(Command, NamesTheOptionThatWasMeant) {

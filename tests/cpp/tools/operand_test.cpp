@@ -85,8 +85,11 @@ TEST(Operand, SaysThatBracketsAreMissing) {
   };
   EXPECT_EQ(message("f32N"), "operand \"f32N\": brackets are missing. Write f32[N].");
   EXPECT_EQ(message("f8e5m2N"), "operand \"f8e5m2N\": brackets are missing. Write f8e5m2[N].");
-  EXPECT_EQ(message("q32"),
-            "\"q32\" is not an element type. Write, for example, f32, s64, bool or c64.");
+  EXPECT_EQ(message("f32N]"), "operand \"f32N]\": brackets are missing. Write f32[N].");
+  EXPECT_EQ(
+      message("q32"),
+      "operand \"q32\": \"q32\" is not an element type. Write, for example, f32, s64, bool or "
+      "c64.");
 }
 
 TEST(Attribute, IsComplexWithAndWithoutBrackets) {
