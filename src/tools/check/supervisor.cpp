@@ -151,8 +151,9 @@ class Supervisor {
       run_steps({{Step::Kind::kOtherAttributes, first}});
     begin_part(1);
     steps.clear();
-    for (const size_t part : {2, 3, 4}) {
-      steps.push_back({Step::Kind::kSpecialValues, tests[tests.size() * part / 5]});
+    const size_t last = tests.size() - 1;
+    for (const size_t place : {last * 2 / 5, last * 3 / 5, last * 4 / 5, last}) {
+      steps.push_back({Step::Kind::kSpecialValues, tests[place]});
     }
     run_steps(steps);
   }
