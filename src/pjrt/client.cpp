@@ -1,6 +1,9 @@
 #include "pjrt/client.h"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cstring>
 
@@ -17,6 +20,9 @@
 
 namespace farcall::pjrt {
 namespace {
+
+// Whether this process is a child of one that had a client.
+std::atomic<bool> is_forked{false};
 
 CClient* create(const Plugin& plugin, const ClientOptions& options) {
   ClientCreate args{};
@@ -106,6 +112,17 @@ Client::Client(const Engine& engine, std::string plugin_path)
                                      *this, device));
     devices_.push_back(owned_.back().get());
   }
+  pthread_atfork(nullptr, nullptr, [] { is_forked.store(true, std::memory_order_relaxed); });
+}
+
+void Client::check_not_forked() {
+  if (!is_forked.load(std::memory_order_relaxed)) [[likely]]
+    return;
+  throw Error(ErrorCode::kFailedPrecondition,
+              "pjrt: this process was forked from one that had loaded the plugin, and lacks the "
+              "plugin's threads. Start processes by \"spawn\" or \"forkserver\", fork before the "
+              "first use of the engine, or use the native engine here: "
+              "default_device(devices(\"native\")[0])");
 }
 
 std::vector<CDevice*> Client::addressable_devices() const {

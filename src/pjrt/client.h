@@ -60,6 +60,10 @@ class Client {
   // Whether programs can call the host: on CPUs, and where arrays can be copied during a run.
   bool has_relays() const { return HostCopies::of(platform_) != nullptr; }
 
+  // Raises FAILED_PRECONDITION in a child of fork(): it lacks the plugin's threads, for which
+  // compiling and some programs would wait forever.
+  static void check_not_forked();
+
  private:
   std::vector<CDevice*> addressable_devices() const;
 

@@ -13,6 +13,7 @@ namespace farcall::pjrt {
 
 Loaded::Loaded(std::span<const PjrtDevice* const> devices, std::string& text)
     : plugin_(devices[0]->client().plugin()), num_devices_(devices.size()) {
+  Client::check_not_forked();
   constexpr std::string_view kFormat = "mlir";
   const Client& client = devices[0]->client();
   CProgram program{};
@@ -41,6 +42,7 @@ Loaded::~Loaded() {
 
 void Loaded::execute(std::span<CBuffer* const> arguments, std::span<CBuffer*> results, bool waits,
                      std::span<const int64_t> kept, CExecuteContext* context) const {
+  Client::check_not_forked();
   std::array<std::byte, 512> memory;  // enough for eight devices
   std::pmr::monotonic_buffer_resource pool(memory.data(), memory.size());
   const size_t num_args = arguments.size() / num_devices_;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/interrupt.h>
 #include <farcall/ffi.h>
 #include <farcall/program/located.h>
 
@@ -48,6 +49,7 @@ void run_relay(const Relay& relay, Run& run, std::span<const void* const> argume
   }
   if (!run.has_failed()) {
     try {
+      if (!run.is_on_several()) poll_interrupt();  // no other code of the run does
       if (run.is_on_cpu() && !run.is_on_several())
         return run_on_memory(*relay.executable(), arguments, results, run.options());
       const OnHost scope;

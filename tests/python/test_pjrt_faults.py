@@ -1,0 +1,74 @@
+"""The engine of PJRT plugins in forked processes, and interrupted. Each in its own process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from farcall._plugins import find_plugin
+
+pytestmark = pytest.mark.skipif(not find_plugin(), reason="no PJRT plugin is installed")
+
+BEGIN = """
+import faulthandler, os, sys
+faulthandler.dump_traceback_later(100, exit=True)
+import numpy as np, farcall as fc, farcall.numpy as fnp
+x = np.float32([0.25, 0.5])
+"""
+ENVIRONMENT = {**os.environ, "FARCALL_ENGINE": "pjrt"}
+
+
+def test_programs_are_refused_in_a_forked_process() -> None:
+    code = """
+f = fc.jit(lambda x: x * 2)
+y = f(x)
+pid = os.fork()
+if pid == 0:
+    assert y.tolist() == [0.5, 1]
+    for work in (f, fc.jit(fnp.sin)):
+        try:
+            work(x)
+        except RuntimeError as error:
+            assert "was forked" in str(error) and "spawn" in str(error), error
+        else:
+            os._exit(1)
+    with fc.default_device(fc.devices("native")[0]):
+        assert fc.jit(lambda x: x * 3)(x).tolist() == [0.75, 1.5]
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+assert f(x).tolist() == [0.5, 1]
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + code],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_loop_of_native_operations_is_interrupted() -> None:
+    code = """
+f = fc.jit(lambda n, x: fc.lax.fori_loop(0, n, lambda i, a: fc.scipy.special.ndtri(a) * 0 + 0.5, x))
+f(3, x).block_until_ready()
+print("running", flush=True)
+try:
+    f(2_000_000_000, x).block_until_ready()
+except KeyboardInterrupt:
+    assert f(3, x).tolist() == [0.5, 0.5]
+    print("interrupted")
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", BEGIN + code], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "running\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=110)[0] == "interrupted\n"
+    assert process.returncode == 0
