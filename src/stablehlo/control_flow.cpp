@@ -82,9 +82,9 @@ Values while_loop(Emitter& e, const Call& call) {
     run.enter(x);
     const Value test = is_carried ? x[num_carry] : goes_on(part(x, 0, num_carry));
     if (e.num_relays() == num_relays) return Values{test};
-    std::vector<std::string> axes = p.body_jaxpr->axis_names;
-    axes.insert(axes.end(), p.cond_jaxpr->axis_names.begin(), p.cond_jaxpr->axis_names.end());
-    return Values{guarded(e, test, axes)};
+    return Values{guarded(
+        e, test,
+        joined<std::vector<std::string>>(p.body_jaxpr->axis_names, p.cond_jaxpr->axis_names))};
   });
   const std::string regions[] = {condition, body};
   run.restore();
@@ -148,9 +148,14 @@ Values scan(Emitter& e, const Call& call) {
     run.append(next);
     return next;
   };
-  const std::string regions[] = {
-      e.region(types, [&](const Values& x) { return Values{e.compare("LE", x[0], last)}; }),
-      e.region(types, step)};
+  const size_t num_relays = e.num_relays();
+  const std::string body = e.region(types, step);
+  const std::string condition = e.region(types, [&](const Values& x) {
+    run.enter(x);
+    const Value test = e.compare("LE", x[0], last);
+    return Values{e.num_relays() == num_relays ? test : guarded(e, test, p.jaxpr->axis_names)};
+  });
+  const std::string regions[] = {condition, body};
   run.restore();
   Values results = e.op("stablehlo.while", carry, types, {}, regions);
   run.leave(results);

@@ -200,6 +200,32 @@ def test_a_loop_that_waits_for_a_failing_call_ends(where: str) -> None:
     np.testing.assert_array_equal(fc.jit(lambda x: x + 1)(rows()), X + 1)
 
 
+@pytest.mark.parametrize("where", ["outside", "inside", "inside, meeting"])
+def test_the_steps_after_a_failing_call_are_left_out(where: str) -> None:
+    num_calls = 0
+
+    def passed_on(c: Any) -> Any:
+        nonlocal num_calls
+        num_calls += 1
+        return c if num_calls < 9 else fail(c)
+
+    def body(x: Any) -> Any:
+        def step(i: Any, c: Any) -> Any:
+            c = fc.pure_callback(passed_on, c, c)
+            return lax.pmean(c, "x") + c * 0 if where == "inside, meeting" else c
+
+        return lax.fori_loop(0, 2**40, step, x)  # would take days
+
+    f = (
+        body
+        if where == "outside"
+        else fc.shard_map(body, mesh=MESH, in_specs=P("x"), out_specs=P("x"))
+    )
+    with pytest.raises(MineError, match="negative"):
+        fc.jit(f)(rows())
+    np.testing.assert_array_equal(fc.jit(lambda x: x + 1)(rows()), X + 1)
+
+
 def test_callbacks_may_run_programs_of_their_own() -> None:
     def inner(v: Any) -> Any:
         return np.asarray(fc.jit(fnp.sin)(np.asarray(v)))
