@@ -47,13 +47,20 @@ def initialize(
         one.
 
     Raises:
+      TypeError: for a timeout that is not a number.
       RuntimeError: if mpirun did not start the process, if farcall was built without MPI, on a
         second call, and if not all processes call it within the timeout.
       ValueError: for a timeout that is not positive, and if ``num_processes`` or ``process_id``
         differs from mpirun's.
     """
     del coordinator_address, local_device_ids
-    _core.distributed.open(_LIBRARY, float(timeout), bool(check))
+    try:
+        seconds = float(timeout)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"distributed.initialize: timeout must be a number of seconds, got {timeout!r}"
+        ) from None
+    _core.distributed.open(_LIBRARY, seconds, bool(check))
     atexit.register(_end)
     set_by_mpirun = {
         "num_processes": (num_processes, _core.distributed.process_count()),

@@ -5,11 +5,14 @@ On concrete arrays they run immediately. Inside ``jit``, ``grad``, ``vmap``, ``s
 batch. Derivatives exist for ``allreduce`` of sums, ``alltoall`` and ``sendrecv``.
 
 An operation raises ``FfiError`` if the processes run different operations, if another process has
-failed, ended or exceeded the timeout, or if a process index is out of range.
+failed, ended or exceeded the timeout, or if a process index is out of range. Processes and tags are
+integers, not arrays of a traced program; anything else is a TypeError, as is an ``op`` that is no
+string.
 """
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from farcall import _core
@@ -50,6 +53,34 @@ def _call(name: str, *args: Any, **attributes: Any) -> Any:
     return _core.distributed.call(f"mpi.{name}", *args, **attributes)
 
 
+def _operation(name: str, op: Any) -> str:
+    if isinstance(op, str):
+        return op
+    raise TypeError(f"mpi.{name}: op must be a name such as mpi.SUM, got {op!r}")
+
+
+def _integer(name: str, parameter: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(
+            f"mpi.{name}: {parameter} must be an integer that is known while tracing, got "
+            f"{value!r} of type {type(value).__name__}"
+        ) from None
+
+
+def _partner(parameter: str, process: Any) -> int:
+    if process is None:
+        return -1
+    number = _integer("sendrecv", parameter, process)
+    if number < 0:
+        raise ValueError(
+            f"mpi.sendrecv: {parameter} is {number}; processes are numbered from 0, and None is "
+            "for no process"
+        )
+    return number
+
+
 def allreduce(x: Any, op: str = SUM) -> Array:
     """Reduces ``x`` over all processes, element by element; all processes get the result.
 
@@ -61,7 +92,7 @@ def allreduce(x: Any, op: str = SUM) -> Array:
       ValueError: for an unknown ``op``, and elements that MPI cannot reduce.
       FfiError: if the operation fails.
     """
-    return _call("allreduce", x, op=op)
+    return _call("allreduce", x, op=_operation("allreduce", op))
 
 
 def reduce(x: Any, op: str = SUM, root: int = 0) -> Array:
@@ -72,7 +103,7 @@ def reduce(x: Any, op: str = SUM, root: int = 0) -> Array:
       ValueError: for an unknown ``op``, elements that MPI cannot reduce, and ``root`` out of range.
       FfiError: if the operation fails.
     """
-    return _call("reduce", x, op=op, root=root)
+    return _call("reduce", x, op=_operation("reduce", op), root=_integer("reduce", "root", root))
 
 
 def scan(x: Any, op: str = SUM) -> Array:
@@ -83,7 +114,7 @@ def scan(x: Any, op: str = SUM) -> Array:
       ValueError: for an unknown ``op``, and elements that MPI cannot reduce.
       FfiError: if the operation fails.
     """
-    return _call("scan", x, op=op)
+    return _call("scan", x, op=_operation("scan", op))
 
 
 def allgather(x: Any) -> Array:
@@ -104,7 +135,7 @@ def gather(x: Any, root: int = 0) -> Array:
       ValueError: for a ``root`` out of range.
       FfiError: if the operation fails.
     """
-    return _call("gather", x, root=root)
+    return _call("gather", x, root=_integer("gather", "root", root))
 
 
 def scatter(x: Any, root: int = 0) -> Array:
@@ -118,7 +149,7 @@ def scatter(x: Any, root: int = 0) -> Array:
       ValueError: for a ``root`` out of range, and a wrong first dimension.
       FfiError: if the operation fails.
     """
-    return _call("scatter", x, root=root)
+    return _call("scatter", x, root=_integer("scatter", "root", root))
 
 
 def alltoall(x: Any) -> Array:
@@ -142,7 +173,7 @@ def bcast(x: Any, root: int = 0) -> Array:
       ValueError: for a ``root`` out of range.
       FfiError: if the operation fails.
     """
-    return _call("bcast", x, root=root)
+    return _call("bcast", x, root=_integer("bcast", "root", root))
 
 
 def barrier() -> None:
@@ -162,7 +193,7 @@ def send(x: Any, dest: int, tag: int = 0) -> None:
       RuntimeError: before ``distributed.initialize()``.
       FfiError: if the operation fails.
     """
-    _call("send", x, destination=dest, tag=tag)
+    _call("send", x, destination=_integer("send", "dest", dest), tag=_integer("send", "tag", tag))
 
 
 def recv(x: Any, source: int, tag: int = 0) -> Array:
@@ -172,7 +203,9 @@ def recv(x: Any, source: int, tag: int = 0) -> Array:
       RuntimeError: before ``distributed.initialize()``.
       FfiError: if the operation fails.
     """
-    return _call("recv", x, source=source, tag=tag)
+    return _call(
+        "recv", x, source=_integer("recv", "source", source), tag=_integer("recv", "tag", tag)
+    )
 
 
 def sendrecv(
@@ -193,14 +226,15 @@ def sendrecv(
 
     Raises:
       RuntimeError: before ``distributed.initialize()``.
+      ValueError: for a negative process.
       FfiError: if the operation fails.
     """
     return _call(
         "sendrecv",
         sendbuf,
         recvbuf,
-        source=-1 if source is None else source,
-        destination=-1 if dest is None else dest,
-        send_tag=sendtag,
-        receive_tag=recvtag,
+        source=_partner("source", source),
+        destination=_partner("dest", dest),
+        send_tag=_integer("sendrecv", "sendtag", sendtag),
+        receive_tag=_integer("sendrecv", "recvtag", recvtag),
     )

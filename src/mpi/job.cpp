@@ -17,6 +17,8 @@
 #include <farcall/core/interrupt.h>
 #include <farcall/core/stop.h>
 
+#include "start.h"
+
 namespace farcall::mpi {
 namespace {
 
@@ -50,11 +52,11 @@ std::string names_of(const std::vector<int>& processes) {
   return fmt::format("process{} {}", processes.size() == 1 ? "" : "es", fmt::join(processes, ", "));
 }
 
-// The last line of a traceback, else the whole text.
+// The last line of a traceback, else the whole text; "KeyboardInterrupt", without an empty message.
 std::string_view brief(std::string_view text) {
-  while (text.ends_with('\n')) text.remove_suffix(1);
-  const bool is_traceback = text.starts_with("Traceback");
-  return is_traceback ? text.substr(text.find_last_of('\n') + 1) : text;
+  text = text.substr(0, text.find_last_not_of(": \n") + 1);
+  if (text.starts_with("Traceback")) text = text.substr(text.find_last_of('\n') + 1);
+  return text;
 }
 
 [[noreturn]] void aborted(std::string message) {
@@ -64,6 +66,8 @@ std::string_view brief(std::string_view text) {
 }  // namespace
 
 // ---- beginning and end ----
+
+bool Job::is_forked() const { return getpid() != process_; }
 
 std::unique_ptr<Job> Job::open(const ProcessOptions& options) {
   int is_initialized = 0, is_finalized = 0;
@@ -90,7 +94,7 @@ Job::Job(const ProcessOptions& options, bool is_ours)
   constexpr const char* kWho = "distributed.initialize";
   int level = 0;
   if (is_ours) {
-    check(kWho, MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level));
+    level = start_mpi(timeout_);
   } else {
     check(kWho, MPI_Query_thread(&level));
   }
@@ -130,7 +134,7 @@ MPI_Comm Job::duplicate() {
 void Job::close(std::string_view why) noexcept {
   int is_finalized = 0;
   MPI_Finalized(&is_finalized);
-  if (is_finalized) return;
+  if (is_finalized || is_forked()) return;
   const Lock lock(mpi_);
   const bool has_failed = !why.empty() || !failure_.empty();
   if (!has_told_) tell_all(why.empty() ? Kind::kEnded : Kind::kFailed, brief(why));
@@ -150,7 +154,7 @@ void Job::close(std::string_view why) noexcept {
       MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
   }
-  MPI_Finalize();
+  finish_mpi();
 }
 
 // ---- notices ----
@@ -207,6 +211,7 @@ void Job::read_notices() {
 }
 
 void Job::fail(std::string_view why) noexcept {
+  if (is_forked()) return;
   const Lock lock(mpi_);
   if (std::exchange(has_told_, true)) return;
   try {
@@ -219,6 +224,11 @@ void Job::fail(std::string_view why) noexcept {
 }
 
 void Job::check_failed(std::string_view what) {
+  if (is_forked()) {
+    throw Error(ErrorCode::kFailedPrecondition,
+                fmt::format("{}: this is a forked child of process {}, which is not in the job",
+                            what, index_));
+  }
   if (failure_.empty()) return;
   aborted(fmt::format("{}: {}. The job cannot continue; restart the program", what, failure_));
 }

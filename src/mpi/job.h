@@ -4,6 +4,7 @@
 #pragma once
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -110,10 +111,13 @@ class Job final : public Processes {
   void send_notice(int process, Kind kind, std::string_view text) noexcept;
   void tell_all(Kind kind, std::string_view text) noexcept;
   void check_failed(std::string_view what);
+  // Whether this is a child that has a copy of the job, and must leave it alone.
+  bool is_forked() const;
 
   const double timeout_;
   const bool checks_agreement_;
   const bool is_ours_;  // MPI was initialized here
+  const pid_t process_ = getpid();
   int index_ = 0, count_ = 1;
   std::mutex mpi_;  // held during each call of MPI
   MPI_Comm data_ = MPI_COMM_NULL, users_ = MPI_COMM_NULL, checks_ = MPI_COMM_NULL,

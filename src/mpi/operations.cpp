@@ -24,91 +24,10 @@
 #include <farcall/ops/numpy.h>
 
 #include "job.h"
+#include "reductions.h"
 
 namespace farcall::mpi {
 namespace {
-
-// ---- reductions and element types ----
-
-struct Reducer {
-  std::string_view name;
-  MPI_Op op;
-  bool takes_bool, takes_integers, takes_floats, takes_complex;
-};
-const Reducer kReducers[] = {
-    {"sum", MPI_SUM, false, true, true, true},    {"prod", MPI_PROD, false, true, true, true},
-    {"max", MPI_MAX, false, true, true, false},   {"min", MPI_MIN, false, true, true, false},
-    {"land", MPI_LAND, true, true, false, false}, {"lor", MPI_LOR, true, true, false, false},
-    {"lxor", MPI_LXOR, true, true, false, false}, {"band", MPI_BAND, false, true, false, false},
-    {"bor", MPI_BOR, false, true, false, false},  {"bxor", MPI_BXOR, false, true, false, false},
-};
-
-struct Element {
-  DType dtype;
-  MPI_Datatype type;
-};
-const Element kElements[] = {
-    {DType::kBool, MPI_C_BOOL},
-    {DType::kInt8, MPI_INT8_T},
-    {DType::kInt16, MPI_INT16_T},
-    {DType::kInt32, MPI_INT32_T},
-    {DType::kInt64, MPI_INT64_T},
-    {DType::kUInt8, MPI_UINT8_T},
-    {DType::kUInt16, MPI_UINT16_T},
-    {DType::kUInt32, MPI_UINT32_T},
-    {DType::kUInt64, MPI_UINT64_T},
-    {DType::kFloat32, MPI_FLOAT},
-    {DType::kFloat64, MPI_DOUBLE},
-    {DType::kComplex64, MPI_C_FLOAT_COMPLEX},
-    {DType::kComplex128, MPI_C_DOUBLE_COMPLEX},
-};
-
-struct Reduce {
-  MPI_Op op;
-  MPI_Datatype type;
-};
-
-bool takes(const Reducer& reducer, DTypeKind kind) {
-  switch (kind) {
-    case DTypeKind::kBool:
-      return reducer.takes_bool;
-    case DTypeKind::kSigned:
-    case DTypeKind::kUnsigned:
-      return reducer.takes_integers;
-    case DTypeKind::kFloat:
-      return reducer.takes_floats;
-    case DTypeKind::kComplex:
-      return reducer.takes_complex;
-    default:
-      return false;
-  }
-}
-
-// The names of the reductions, of all or of those for elements of this kind.
-std::string names_of_reductions(std::optional<DTypeKind> kind = {}) {
-  std::string names;
-  for (const Reducer& each : kReducers) {
-    if (kind && !takes(each, *kind)) continue;
-    names += (names.empty() ? "" : ", ") + std::string(each.name);
-  }
-  return names;
-}
-
-// Raises INVALID_ARGUMENT if MPI does not have this reduction.
-Reduce reduction(std::string_view name, DType dtype) {
-  const auto reducer = std::ranges::find(kReducers, name, &Reducer::name);
-  if (reducer == std::end(kReducers)) {
-    invalid_argument(fmt::format("op must be one of {}; got \"{}\"", names_of_reductions(), name));
-  }
-  const DTypeKind kind = dtype_info(dtype).kind;
-  const auto element = std::ranges::find(kElements, dtype, &Element::dtype);
-  const bool is_known = element != std::end(kElements);
-  if (is_known && takes(*reducer, kind)) return {reducer->op, element->type};
-  const char* remedy = kind == DTypeKind::kFloat ? "; convert them to float32 first" : "";
-  invalid_argument(fmt::format(
-      "op \"{}\" cannot reduce elements of type {}{}", name, dtype_name(dtype),
-      is_known ? fmt::format("; there are {} for them", names_of_reductions(kind)) : remedy));
-}
 
 // ---- handlers ----
 
@@ -188,6 +107,7 @@ ffi::Error run_allreduce(Buffer x, Result y, bool is_transposed, std::string_vie
       return MPI_Iallreduce(x.untyped_data(), y->untyped_data(), count, reduce.type, reduce.op,
                             comm, request);
     });
+    reduce.finish(y->untyped_data(), x.element_count());
   });
 }
 
@@ -201,6 +121,7 @@ ffi::Error run_reduce(Buffer x, Result y, std::string_view op, int64_t root) {
       return MPI_Ireduce(x.untyped_data(), y->untyped_data(), count, reduce.type, reduce.op, to,
                          comm, request);
     });
+    if (job.index() == to) reduce.finish(y->untyped_data(), x.element_count());
   });
 }
 
@@ -213,6 +134,7 @@ ffi::Error run_scan(Buffer x, Result y, std::string_view op) {
       return MPI_Iscan(x.untyped_data(), y->untyped_data(), count, reduce.type, reduce.op, comm,
                        request);
     });
+    reduce.finish(y->untyped_data(), x.element_count());
   });
 }
 
@@ -553,7 +475,15 @@ const bool kIsDefined = [] {
 }();
 
 int64_t wide(int value) { return value; }
-int64_t wide(std::optional<int> value) { return value ? *value : kNobody; }
+// Of a partner of sendrecv: none is no process, and no number is.
+int64_t wide(std::string_view name, std::optional<int> process) {
+  if (!process) return kNobody;
+  if (*process >= 0) return *process;
+  invalid_argument(
+      fmt::format("mpi.sendrecv: {} is {}; processes are numbered from 0, and "
+                  "std::nullopt is for no process",
+                  name, *process));
+}
 
 }  // namespace
 
@@ -588,10 +518,10 @@ Array recv(const Array& like, int source, int tag) {
 Array sendrecv(const Array& x, const Array& like, std::optional<int> source,
                std::optional<int> destination, int send_tag, int receive_tag) {
   return call("sendrecv", {x, like},
-              {{"destination", wide(destination)},
+              {{"destination", wide("destination", destination)},
                {"receive_tag", wide(receive_tag)},
                {"send_tag", wide(send_tag)},
-               {"source", wide(source)}})[0];
+               {"source", wide("source", source)}})[0];
 }
 
 }  // namespace farcall::mpi

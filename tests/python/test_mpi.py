@@ -155,6 +155,34 @@ def test_a_fault_of_one_process_ends_the_others(name: str, words: list[str]) -> 
         assert word in output, output
 
 
+def test_a_process_that_does_not_initialize() -> None:
+    code = (
+        "import os, time, farcall as fc\n"
+        "if os.environ['OMPI_COMM_WORLD_RANK'] == '1': time.sleep(60)\n"
+        "fc.distributed.initialize(timeout=2)\n"
+    )
+    done = mpirun(2, "-c", code)
+    assert done.returncode != 0
+    assert "not all processes of the job have called initialize() within 2 s" in done.stderr
+
+
+def test_forked_children_are_not_in_the_job() -> None:
+    code = (
+        "import os, sys, farcall as fc\n"
+        "fc.distributed.initialize(timeout=20)\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    try: fc.mpi.barrier()\n"
+        "    except RuntimeError as error: print(error, flush=True)\n"
+        "    sys.exit(0)\n"
+        "assert os.waitpid(child, 0)[1] == 0\n"
+        "assert fc.mpi.allreduce(1.0) == 2\n"
+    )
+    for process in (0, 1):
+        wanted = f"this is a forked child of process {process}, which is not in the job"
+        assert wanted in succeeded(mpirun(2, "-c", code))
+
+
 def test_control_c_ends_all() -> None:
     command = [*MPIRUN, "-n", "2", sys.executable, str(FOLDER / "faults.py"), "waits"]
     with subprocess.Popen(
