@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from farcall import _core
+from farcall import _core, mpi
 from farcall._array import ShapeDtypeStruct
 from farcall._placement import make_array_from_callback, place, sharding_of, spread
 from farcall._sharding import NamedSharding, check_sharding, is_spread
@@ -26,45 +27,45 @@ Bounds = list[tuple[int, int]]
 def save(path: str | os.PathLike[str], arrays: Any) -> None:
     """Writes the arrays of a pytree to a folder; each process writes the shards of its devices.
 
-    Every process must call this, with a path on a shared file system. An existing folder is
-    replaced only after all shards are written; if a process fails, it stays as it was.
+    Every process must call this, with a path on a shared file system. A folder that this wrote
+    before is replaced only after all shards are written; if a process fails, it stays as it was,
+    and all processes raise.
 
     Args:
-      path: the folder.
+      path: the folder. Its parent folders are made if needed.
       arrays: a pytree of arrays. Process 0 writes the arrays that are not spread over processes.
 
     Raises:
+      FileExistsError: if there is something else at the path than an empty folder or one that this
+        function wrote.
       ValueError: for dtypes without a byte representation, such as keys.
       OSError: if the folder cannot be written.
+      RuntimeError: if another process has failed.
     """
     target = Path(path)
+    where = f"distributed.save({os.fspath(path)!r})"
     partial = target.with_name(f".{target.name}.partial")
     index = _core.distributed.process_index()
-    if index == 0:
+    entries: list[dict[str, Any]] = []
+
+    def begin() -> None:
+        if index != 0:
+            return
+        _check_is_replaceable(target, where)
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
-    _meet(f"distributed.save({os.fspath(path)!r})")
-    leaves, _ = flatten_with_path(arrays)
-    entries = []
-    for number, (key, leaf) in enumerate(leaves):
-        array = _core.as_array(leaf)
-        if array.dtype.kind not in "biufcV" or not isinstance(array.dtype, np.dtype):
-            raise ValueError(f"save: {keystr(key)} has dtype {array.dtype}, which cannot be saved")
-        for bounds, data in _own_parts(array, index):
-            np.ascontiguousarray(data).view(np.uint8).reshape(-1).tofile(
-                partial / _file_of(number, bounds)
+
+    def write() -> None:
+        if not partial.is_dir():
+            raise FileNotFoundError(
+                f"{where}: process {index} does not see the folder {os.fspath(partial)!r}, which "
+                "process 0 made; the path must be on a file system that all processes share"
             )
-        parts = [_file_of(number, bounds) for bounds in _all_parts(array)]
-        entries.append(
-            {
-                "key": keystr(key),
-                "shape": list(array.shape),
-                "dtype": array.dtype.name,
-                "parts": parts,
-            }
-        )
-    _meet(f"distributed.save({os.fspath(path)!r}): all shards written")
-    if index == 0:
+        entries.extend(_written(partial, arrays, index))
+
+    def replace() -> None:
+        if index != 0:
+            return
         text = json.dumps({"version": _VERSION, "arrays": entries}, indent=1)
         (partial / _INDEX).write_text(text)
         old = target.with_name(f".{target.name}.old")
@@ -73,7 +74,74 @@ def save(path: str | os.PathLike[str], arrays: Any) -> None:
             target.rename(old)
         partial.rename(target)
         shutil.rmtree(old, ignore_errors=True)
-    _meet(f"distributed.save({os.fspath(path)!r}): done")
+
+    try:
+        _together(where, begin)
+        _together(where, write)
+        _meet(f"{where}: {', '.join(entry['key'] for entry in entries)}")
+        _together(where, replace)
+    except Exception:
+        if index == 0:
+            shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+def _meet(what: str) -> None:
+    """Waits for the other processes, and raises in all if they are elsewhere."""
+    if _core.distributed.process_count() > 1:
+        _core.distributed.agree(what)
+
+
+def _check_is_replaceable(target: Path, where: str) -> None:
+    """Raises FileExistsError for what ``save`` has not written, which it must not delete."""
+    if not target.exists() and not target.is_symlink():
+        return
+    if target.is_dir() and ((target / _INDEX).exists() or not any(target.iterdir())):
+        return
+    raise FileExistsError(
+        f"{where}: there is a {'folder' if target.is_dir() else 'file'} at this path that "
+        "distributed.save has not written, and would delete; pass the path of a new folder"
+    )
+
+
+def _together(where: str, step: Callable[[], None]) -> None:
+    """Runs a step in all processes, and raises in all if it fails in one."""
+    if _core.distributed.process_count() == 1:
+        step()
+        return
+    error = None
+    try:
+        step()
+    except Exception as raised:
+        error = raised
+    _meet(f"{where}: {step.__name__}")
+    own = f"{type(error).__name__}: {error}" if error else ""
+    texts = np.asarray(mpi.allgather(np.frombuffer(own.encode()[:400].ljust(400), np.uint8)))
+    if error is not None:
+        raise error
+    for process, text in enumerate(texts):
+        reason = text.tobytes().decode(errors="replace").rstrip()
+        if reason:
+            raise RuntimeError(f"{where}: process {process} failed: {reason}")
+
+
+def _written(folder: Path, arrays: Any, index: int) -> Iterator[dict[str, Any]]:
+    """Writes the own shards of the arrays; yields what the index says about each array."""
+    leaves, _ = flatten_with_path(arrays)
+    for number, (key, leaf) in enumerate(leaves):
+        array = _core.as_array(leaf)
+        if array.dtype.kind not in "biufcV" or not isinstance(array.dtype, np.dtype):
+            raise ValueError(f"save: {keystr(key)} has dtype {array.dtype}, which cannot be saved")
+        for bounds, data in _own_parts(array, index):
+            np.ascontiguousarray(data).view(np.uint8).reshape(-1).tofile(
+                folder / _file_of(number, bounds)
+            )
+        yield {
+            "key": keystr(key),
+            "shape": list(array.shape),
+            "dtype": array.dtype.name,
+            "parts": [_file_of(number, bounds) for bounds in _all_parts(array)],
+        }
 
 
 def load(path: str | os.PathLike[str], like: Any, shardings: Any = None) -> Any:
@@ -89,17 +157,20 @@ def load(path: str | os.PathLike[str], like: Any, shardings: Any = None) -> Any:
 
     Raises:
       FileNotFoundError: if there is no such folder.
-      ValueError: if the structure, or the shape or dtype of an array, differs from what was saved.
+      ValueError: if the structure, or the shape or dtype of an array, differs from what was saved,
+        and if a file is missing or damaged.
     """
     folder = Path(path)
     index = folder / _INDEX
     if not index.exists():
         raise FileNotFoundError(f"load: {os.fspath(path)!r} was not written by distributed.save")
-    saved = json.loads(index.read_text())
-    if saved["version"] != _VERSION:
-        raise ValueError(
-            f"load: {index} has version {saved['version']}; this farcall reads {_VERSION}"
-        )
+    try:
+        saved = json.loads(index.read_text())
+        version = saved["version"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"load: {os.fspath(index)!r} is damaged: {error}") from None
+    if version != _VERSION:
+        raise ValueError(f"load: {index} has version {version}; this farcall reads {_VERSION}")
     leaves, structure = flatten_with_path(like)
     keys, wanted = [entry["key"] for entry in saved["arrays"]], [keystr(key) for key, _ in leaves]
     if keys != wanted:
@@ -117,6 +188,8 @@ def load(path: str | os.PathLike[str], like: Any, shardings: Any = None) -> Any:
 def _load_array(folder: Path, entry: Any, like: Any, sharding: Any) -> Any:
     shape = tuple(entry["shape"])
     dtype = np.dtype(ShapeDtypeStruct((), entry["dtype"]).dtype)
+    if not hasattr(like, "dtype"):
+        like = _core.as_array(like)
     if tuple(np.shape(like)) != shape or np.dtype(like.dtype) != dtype:
         raise ValueError(
             f"load: {entry['key']} was saved as {dtype.name}{list(shape)}, but like has "
@@ -132,8 +205,7 @@ def _load_array(folder: Path, entry: Any, like: Any, sharding: Any) -> Any:
             if any(start >= stop for start, stop in both):
                 continue
             sizes = [stop - start for start, stop in has]
-            data = np.memmap(folder / name, dtype, "r", shape=tuple(sizes) or (1,))
-            data = data.reshape(sizes)
+            data = _mapped(folder / name, dtype, sizes)
             made[_within(both, bounds)] = data[_within(both, has)]
         return made
 
@@ -145,9 +217,15 @@ def _load_array(folder: Path, entry: Any, like: Any, sharding: Any) -> Any:
     return place(_core.as_array(read((slice(None),) * len(shape))), sharding)
 
 
-def _meet(what: str) -> None:
-    if _core.distributed.process_count() > 1:
-        _core.distributed.agree(what)
+def _mapped(file: Path, dtype: np.dtype[Any], sizes: list[int]) -> np.ndarray[Any, Any]:
+    wanted = math.prod(sizes) * dtype.itemsize
+    found = file.stat().st_size if file.exists() else None
+    if found != wanted:
+        has = "is missing" if found is None else f"has {found} bytes"
+        raise ValueError(
+            f"load: {os.fspath(file)!r} {has}, and {wanted} bytes were saved; the folder is damaged"
+        )
+    return np.memmap(file, dtype, "r", shape=tuple(sizes) or (1,)).reshape(sizes)
 
 
 def _all_parts(array: Any) -> list[Bounds]:

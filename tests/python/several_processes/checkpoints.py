@@ -7,6 +7,7 @@ from typing import Any
 
 import farcall as fc
 import numpy as np
+from farcall import mpi
 from farcall.experimental.multihost_utils import process_allgather
 from operations import refused
 
@@ -51,3 +52,46 @@ def check_saved_and_loaded(folder: str, what: str) -> None:
     wrong = {**types, "w": fc.ShapeDtypeStruct((12, 7), "float32")}
     refused(ValueError, "was saved as float32[12, 8]", fc.distributed.load, path, wrong)
     refused(FileNotFoundError, "was not written by", fc.distributed.load, path / "nothing", placed)
+
+
+def own(error: type[Exception], words: str, *args: Any) -> None:
+    """``save`` fails in process 0, and the others say so."""
+    is_own = fc.process_index() == 0
+    refused(error if is_own else RuntimeError, words if is_own else "process 0 failed", *args)
+
+
+def check_what_cannot_be_saved(folder: str, _: str) -> None:
+    path, save = Path(folder) / "of_somebody", fc.distributed.save
+    path.mkdir(exist_ok=True)
+    (path / "notes.txt").write_text("mine")
+    own(FileExistsError, "that distributed.save has not written", save, path, {"w": W})
+    own(FileExistsError, "there is a file", save, path / "notes.txt", {"w": W})
+    own(OSError, "proc", save, "/proc/nobody/state", {"w": W})
+    assert (path / "notes.txt").read_text() == "mine"
+    arrays = {"w": W, "b": W} if fc.process_index() == 0 else {"w": W}
+    refused(RuntimeError, "different programs", save, path / "state", arrays)
+    mpi.barrier()  # process 0 has removed what it wrote
+    assert not list(path.glob(".*"))
+
+
+def check_damaged_files(folder: str, _: str) -> None:
+    path, like = Path(folder) / "damaged", {"w": W, "n": 3}
+    fc.distributed.save(path, like)
+    np.testing.assert_array_equal(fc.distributed.load(path, like)["w"], W)
+    mpi.barrier()
+    if fc.process_index() == 0:
+        (path / "0.bin").unlink()
+        file = path / "1_0-12_0-8.bin"
+        file.write_bytes(file.read_bytes()[:7])
+    mpi.barrier()
+    refused(ValueError, "is missing, and 4 bytes were saved", fc.distributed.load, path, like)
+    mpi.barrier()
+    if fc.process_index() == 0:
+        (path / "0.bin").write_bytes(b"1234")
+    mpi.barrier()
+    refused(ValueError, "has 7 bytes, and 384 bytes were saved", fc.distributed.load, path, like)
+    mpi.barrier()
+    if fc.process_index() == 0:
+        (path / "farcall_arrays.json").write_text('{"version"')
+    mpi.barrier()
+    refused(ValueError, "is damaged", fc.distributed.load, path, like)
