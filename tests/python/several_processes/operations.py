@@ -269,10 +269,14 @@ def check_logical_reductions() -> None:
             assert result.dtype == x.dtype
             same(result, reduce(every, axis=0).astype(kind))
     # Also where there is nothing to combine, as in process 0 of a scan.
-    numbers = np.uint16([5, 0, 300])
-    wanted = {mpi.LAND: [1, 0, 1], mpi.LOR: [1, 0, 1], mpi.LXOR: [ME % 2 == 0, 0, ME % 2 == 0]}
+    numbers = np.array([5, 0, 300], np.uint16)
+    wanted: dict[str, Any] = {
+        mpi.LAND: [1, 0, 1],
+        mpi.LOR: [1, 0, 1],
+        mpi.LXOR: [ME % 2 == 0, 0, ME % 2 == 0],
+    }
     for op, values in wanted.items():
-        same(mpi.scan(numbers, op), np.uint16(values))
+        same(mpi.scan(numbers, op), np.array(values, np.uint16))
     floats = np.ones(2, np.float32)
     refused(ValueError, "float32; there are sum, prod, max, min for", mpi.allreduce, floats, "lor")
     half, nibbles = floats.astype(np.float16), fnp.ones(2, fc.dtypes.int4)
@@ -292,7 +296,8 @@ def check_errors_that_leave_the_job_whole() -> None:
     refused(TypeError, "mpi.send: dest must be an integer", mpi.send, x, None)
     refused(TypeError, "mpi.bcast: root must be an integer", mpi.bcast, x, "0")
     refused(TypeError, "mpi.reduce: op must be a name such as mpi.SUM", mpi.reduce, x, np.add)
-    same(mpi.bcast(x, np.int8(0)), x)
+    small: Any = np.int8(0)
+    same(mpi.bcast(x, small), x)
     refused(ValueError, f"must be {N}, the number of processes", mpi.alltoall, fnp.ones((N + 1, 2)))
     # Another operation on process 0, and another size.
     text = refused(fc.FfiError, "run different programs", mpi.allreduce if ME == 0 else mpi.scan, x)
