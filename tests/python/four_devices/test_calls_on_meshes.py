@@ -3,6 +3,7 @@ happens when it fails. The same on every engine."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import farcall as fc
@@ -182,6 +183,15 @@ def test_a_failure_ends_a_program_on_sharded_arrays() -> None:
         assert f(rows()) == 2 * X.sum()
 
 
+def assert_ends(body: Callable[[Any], Any], where: str) -> None:
+    """The failure of a call arrives, and the next program runs."""
+    is_outside = where == "outside"
+    on_each = fc.shard_map(body, mesh=MESH, in_specs=P("x"), out_specs=P("x"))
+    with pytest.raises(MineError, match="negative"):
+        fc.jit(body if is_outside else on_each)(rows())
+    np.testing.assert_array_equal(fc.jit(lambda x: x + 1)(rows()), X + 1)
+
+
 @pytest.mark.parametrize("where", ["outside", "inside", "inside, meeting"])
 def test_a_loop_that_waits_for_a_failing_call_ends(where: str) -> None:
     def body(x: Any) -> Any:
@@ -190,14 +200,7 @@ def test_a_loop_that_waits_for_a_failing_call_ends(where: str) -> None:
 
         return lax.while_loop(condition, lambda c: fc.pure_callback(fail, c, c), x)
 
-    f = (
-        body
-        if where == "outside"
-        else fc.shard_map(body, mesh=MESH, in_specs=P("x"), out_specs=P("x"))
-    )
-    with pytest.raises(MineError, match="negative"):
-        fc.jit(f)(rows())
-    np.testing.assert_array_equal(fc.jit(lambda x: x + 1)(rows()), X + 1)
+    assert_ends(body, where)
 
 
 @pytest.mark.parametrize("where", ["outside", "inside", "inside, meeting"])
@@ -216,14 +219,7 @@ def test_the_steps_after_a_failing_call_are_left_out(where: str) -> None:
 
         return lax.fori_loop(0, 2**40, step, x)  # would take days
 
-    f = (
-        body
-        if where == "outside"
-        else fc.shard_map(body, mesh=MESH, in_specs=P("x"), out_specs=P("x"))
-    )
-    with pytest.raises(MineError, match="negative"):
-        fc.jit(f)(rows())
-    np.testing.assert_array_equal(fc.jit(lambda x: x + 1)(rows()), X + 1)
+    assert_ends(body, where)
 
 
 def test_callbacks_may_run_programs_of_their_own() -> None:
