@@ -169,6 +169,7 @@ class Race {
   }
 
   void make_sites_at_once(size_t test, size_t num_threads) {
+    make_site(test, /*is_interrupted=*/false);  // which registers types of state
     sites_.resize(num_threads);
     std::vector<std::exception_ptr> failures(num_threads);
     std::vector<std::thread> threads;
