@@ -335,7 +335,7 @@ void TileLowering::add_to_sum(Arg index, int copy) {
   const Arg value = load(run_.sum->value, index, {}, copy);
   const RegType whole = vector(4, 2 * kWideLanes), half = vector(4, kWideLanes);
   const Arg upper = b_.add({.op = Op::kUpperLanes, .type = half, .source = whole, .args = {value}});
-  Reg* const sums = &sums_[static_cast<size_t>(2 * copy)];
+  Reg* const sums = &sums_[2 * static_cast<size_t>(copy)];
   for (const auto& [sum, part] : {std::pair(sums[0], value), std::pair(sums[1], upper)}) {
     const Arg wide =
         b_.add({.op = Op::kFloatOfFloat, .type = kWide, .source = half, .args = {part}});
