@@ -22,11 +22,12 @@ Value widened(Emitter& e, const Value& indices) {
 }
 
 // The operands of a slice, whose starts begin at `first`. XLA takes unsigned starts for signed
-// ones.
+// ones: constants, and those of 64 bits.
 Values with_signed_starts(Emitter& e, std::span<const Value> operands, size_t first) {
   Values all(operands.begin(), operands.end());
   for (size_t i = first; i < all.size(); ++i) {
-    if (all[i].type.dtype() == DType::kUInt64) all[i] = widened(e, all[i]);
+    const bool is_unsigned = dtype_info(all[i].type.dtype()).kind == DTypeKind::kUnsigned;
+    if (is_unsigned) all[i] = widened(e, all[i]);
   }
   return all;
 }

@@ -250,6 +250,21 @@ def test_64_bits(device: fc.Device, x64: None) -> None:
 
 
 @needs_plugin
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
+def test_unsigned_starts_of_slices_that_are_constants(
+    dtype: str, device: fc.Device, x64: None
+) -> None:
+    """XLA takes such constants for signed ones."""
+    x, start = np.arange(3.0), np.asarray(-1).astype(dtype)  # the largest
+
+    def f(x: Any) -> Any:
+        return lax.dynamic_slice(x, [start], [1]), lax.dynamic_update_slice(x, x[:1] + 9, [start])
+
+    part, updated = fc.jit(f, device=device)(x)
+    assert part.tolist() == [2]
+    assert updated.tolist() == [0, 1, 9]
+
+
 def test_choosing_the_engine(device: fc.Device) -> None:
     assert device.engine == "pjrt"
     assert device.platform == "cpu"
