@@ -88,21 +88,15 @@ class Avx512Assembler final : public Assembler {
         if (inst.type.width != 2) return false;
         half_arithmetic(inst);
         return true;
-      case Op::kHalfOfFloat: {
-        const Vector x = in_vector(inst.args[0], inst.source, 1), made = vector_target(inst);
-        vcvtps2ph(made, x, 0);
-        finish(inst, made);
+      case Op::kHalfOfFloat:
+        from_source(inst, [&](auto& made, auto& x) { vcvtps2ph(made, x, 0); });
         return true;
-      }
       case Op::kQuietHalf:
         quiet_half(inst);
         return true;
-      case Op::kFloatOfHalf: {
-        const Vector x = in_vector(inst.args[0], inst.source, 1), made = vector_target(inst);
-        vcvtph2ps(made, x);
-        finish(inst, made);
+      case Op::kFloatOfHalf:
+        from_source(inst, [&](auto& made, auto& x) { vcvtph2ps(made, x); });
         return true;
-      }
       case Op::kRoundToUpperHalf:
         round_to_upper_half(inst);
         return true;
@@ -116,7 +110,9 @@ class Avx512Assembler final : public Assembler {
         to_float(inst);
         return true;
       case Op::kUpperLanes:
-        upper_lanes(inst);
+        from_source(inst, [&](auto& made, auto& x) {
+          vextractf32x8(Xbyak::Ymm(made.getIdx()), Xbyak::Zmm(x.getIdx()), 1);
+        });
         return true;
       case Op::kFloatCompare:
         float_compare(inst);
@@ -173,6 +169,14 @@ class Avx512Assembler final : public Assembler {
     }
   }
 
+  // emit(result, argument of type `source`)
+  template <class Emit>
+  void from_source(const Inst& inst, const Emit& emit) {
+    const Vector x = in_vector(inst.args[0], inst.source, 1), made = vector_target(inst);
+    emit(made, x);
+    finish(inst, made);
+  }
+
   void round(const Inst& inst) {
     const bool is_float = inst.type.width == 4;
     const Vector x = in_vector(inst.args[0], inst.type, 1), made = vector_target(inst);
@@ -213,7 +217,9 @@ class Avx512Assembler final : public Assembler {
 
   // Conversions of all lanes, to nearest.
   void to_float(const Inst& inst) {
-    const Vector x = in_vector(inst.args[0], inst.source, 1), made = vector_target(inst);
+    from_source(inst, [&](auto& made, auto& x) { to_float(inst, made, x); });
+  }
+  void to_float(const Inst& inst, const Vector& made, const Vector& x) {
     const bool is_float = inst.type.width == 4, is_from_four = inst.source.width == 4;
     if (inst.op == Op::kFloatOfFloat) {
       is_float ? vcvtpd2ps(made, x) : vcvtps2pd(made, x);
@@ -228,13 +234,6 @@ class Avx512Assembler final : public Assembler {
     } else {
       is_float ? vcvtuqq2ps(made, x) : vcvtuqq2pd(made, x);
     }
-    finish(inst, made);
-  }
-
-  void upper_lanes(const Inst& inst) {
-    const Vector x = in_vector(inst.args[0], inst.source, 1), made = vector_target(inst);
-    vextractf32x8(Xbyak::Ymm(made.getIdx()), Xbyak::Zmm(x.getIdx()), 1);
-    finish(inst, made);
   }
 
   // Half of a vector, for 16-bit elements.

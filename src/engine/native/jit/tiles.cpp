@@ -31,6 +31,11 @@ int width_of(DType dtype) {
   return dtype == DType::kBool ? 1 : static_cast<int>(byte_width(register_dtype(dtype)));
 }
 
+bool is_division(const TileOperation& operation) {
+  return operation.kind == TileOperation::Kind::kElementwise && operation.operation.name == "div" &&
+         operation.operation.dtype == DType::kFloat32;
+}
+
 // The bits of a constant in a register. Halves are widened.
 uint64_t constant_bits(const TileValue& value) {
   if (!is_half(value.dtype)) return value.bits;
@@ -80,7 +85,6 @@ class TileLowering {
   void note_arithmetic(const TileOperation& operation, std::span<const Arg> inputs, Arg made);
   std::optional<Arg> half_of(Arg wide) const;
   Arg in_halves(Arg wide);
-  bool divides_by_one(const TileOperation& operation) const;
   Arg converted(Arg value, DType from, DType to);
   Arg rounded(Arg value, DType to);
   Arg access(Op op, uint32_t number, Arg index, Arg mask, int copy, Arg value);
@@ -145,9 +149,9 @@ void TileLowering::begin() {
     }
   }
   for (const TileOperation& operation : run_.operations) {
-    const RegType type = type_of(DType::kFloat32);
-    if (!divides_by_one(operation)) continue;
-    divisors_[operation.inputs[1]] = divisor(b_, type, fixed_[operation.inputs[1]]);
+    if (!processor().has_masks || !is_division(operation)) continue;
+    const Arg by = fixed_[operation.inputs[1]];  // the same for all elements
+    if (by.is_reg()) divisors_[operation.inputs[1]] = divisor(b_, type_of(DType::kFloat32), by);
   }
 }
 
@@ -160,18 +164,21 @@ Arg TileLowering::access(Op op, uint32_t number, Arg index, Arg mask_arg, int co
             .args = {pointers_[number], index, mask_arg, value}};
   inst.imm = int64_t{copy} * lanes_ * inst.element_bytes();
   if (run_.values[number].is_streamed && mask_arg.kind == Arg::Kind::kNone) prefetch(inst);
-  Inst of_halves = inst;
-  of_halves.format = Format::kPlain;
-  of_halves.type = of_halves.source = half_type();
   const bool has_halves = processor().has_halves && inst.format == Format::kHalf;
+  const auto make_plain = [&] {
+    inst.format = Format::kPlain;
+    inst.type = inst.source = half_type();
+  };
   if (op == Op::kTileLoad) {
     const Arg loaded = b_.add(inst);
-    if (has_halves) note_half(loaded, b_.add(of_halves));
+    if (!has_halves) return loaded;
+    make_plain();
+    note_half(loaded, b_.add(inst));
     return loaded;
   }
-  if (const auto half = half_of(value); half && has_halves) {
-    of_halves.args[3] = b_.add(Op::kQuietHalf, half_type(), {*half});
-    inst = of_halves;
+  if (const auto half = has_halves ? half_of(value) : std::nullopt) {
+    make_plain();
+    inst.args[3] = b_.add(Op::kQuietHalf, half_type(), {*half});
   }
   b_.effect(inst);
   return value;
@@ -220,17 +227,12 @@ void TileLowering::body(Arg index, Arg mask_arg, int first, int count) {
 
 // ---- operations
 
-// Whether all elements are divided by the same one in a register.
-bool TileLowering::divides_by_one(const TileOperation& operation) const {
-  return !fixed_.empty() && operation.kind == TileOperation::Kind::kElementwise &&
-         operation.operation.name == "div" && operation.operation.dtype == DType::kFloat32 &&
-         processor().has_masks && fixed_[operation.inputs[1]].is_reg();
-}
-
 Arg TileLowering::run(const TileOperation& operation, std::span<const Arg> inputs) {
-  if (divides_by_one(operation)) {
-    const RegType type = type_of(DType::kFloat32);
-    return quotient(b_, type, inputs[0], divisors_.at(operation.inputs[1]));
+  if (is_division(operation)) {
+    const auto by = divisors_.find(operation.inputs[1]);
+    if (by != divisors_.end()) {
+      return quotient(b_, type_of(DType::kFloat32), inputs[0], by->second);
+    }
   }
   switch (operation.kind) {
     case TileOperation::Kind::kConvert:
