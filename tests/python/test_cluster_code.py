@@ -226,7 +226,26 @@ def test_rows_and_their_reductions(shape: tuple[int, int], dtype: str) -> None:
     assert_same(f, data(shape, dtype), scale, shift)
 
 
-@pytest.mark.parametrize("columns", [256, 320, 1000, 1024, 64 * 1000])
+@pytest.mark.parametrize("columns", [*range(14, 20), 31, 33, 48, 63, 64, 65, 100, 130, 200, 257])
+@pytest.mark.parametrize("dtype", FLOATS + (HALVES if HAS_AVX512 else ()))
+def test_several_short_rows_in_a_tile(columns: int, dtype: str) -> None:
+    shape = (71, columns)  # the last tile has fewer rows than the others
+    scale = data(columns, dtype, 4)
+    row = data((71, 1), dtype, 5)
+
+    def f(x: Any, scale: Any, row: Any) -> Any:
+        norm = x / (1 + fnp.sqrt((x * x).mean(-1, keepdims=True))) * scale
+        return norm, norm.sum(-1), nn.softmax(x * row), fnp.where(x > row, scale, row) / (row + 2)
+
+    assert_same(f, data(shape, dtype), scale, row)
+
+
+def test_a_column_reduction_of_rows_with_operands_of_rows_and_columns() -> None:
+    x, scale, row = data((300, 40), "float32"), data(40, "float32", 1), data((300, 1), "float32", 2)
+    assert_same(lambda x, scale, row: (x * row * scale - row).sum(0), x, scale, row)
+
+
+@pytest.mark.parametrize("columns", [64, 65, 100, 256, 320, 1000, 1023, 1024, 64 * 1000])
 @pytest.mark.parametrize("dtype", ["float32", *HALVES])
 def test_sums_of_computed_rows(columns: int, dtype: str) -> None:
     def f(x: fc.Array, y: fc.Array) -> Any:

@@ -7,7 +7,7 @@ import farcall.numpy as fnp
 import numpy as np
 import pytest
 
-SIZES = (1, 63, 64, 255, 256, 257, 511, 1000, 5000)
+SIZES = (1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 255, 256, 257, 511, 1000, 5000)
 PLACED = {
     "random": [],
     "a NaN": [np.nan],
@@ -51,6 +51,26 @@ def test_positive_zero_is_above_negative_zero(size: int) -> None:
     x[size // 2] = 0.0
     assert not np.signbit(fnp.max(x))
     assert np.signbit(fnp.min(x)) == (size > 1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [4, 9, 16, 40, 200])
+def test_many_rows_with_nans_and_zeros_in_some(size: int, dtype: str) -> None:
+    random = np.random.default_rng(size)
+    x = random.normal(size=(300, size)).astype(dtype)
+    x[random.integers(300, size=20), random.integers(size, size=20)] = np.nan
+    x[random.integers(300, size=40)] *= 0.0
+    with fc.enable_x64():
+        for name in ("max", "min"):
+            got, want = np.asarray(getattr(fnp, name)(x, axis=1)), getattr(np, name)(x, axis=1)
+            np.testing.assert_array_equal(got, want)
+            zeros = [np.signbit(row[row == 0]) for row in x]
+            for value, signs in zip(got, zeros, strict=True):
+                if value == 0:
+                    assert np.signbit(value) == (signs.all() if name == "max" else signs.any())
+        for name in ("argmax", "argmin"):
+            got = np.asarray(getattr(fnp, name)(x, axis=1))
+            np.testing.assert_array_equal(got, getattr(np, name)(x, axis=1))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

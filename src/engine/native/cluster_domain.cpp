@@ -32,9 +32,12 @@ std::optional<Extent> known_extent(Atom atom, const Extents& extents) {
   return atom.is_variable() ? extents.of(atom.index) : Extent::kScalar;
 }
 
-bool set_columns(Domain& domain, int64_t columns) {
-  if (domain.columns != 0 && domain.columns != columns) return false;
+// `may_regroup`: see Domain.
+bool set_columns(Domain& domain, int64_t columns, bool may_regroup = false) {
+  const bool is_other = domain.columns != 0 && domain.columns != columns;
+  if (is_other && (may_regroup || !domain.may_regroup)) return false;
   if (domain.has_reduction && columns > kMaxReducedColumns) return false;
+  domain.may_regroup = may_regroup && (domain.columns == 0 || domain.may_regroup);
   domain.columns = columns;
   return true;
 }
@@ -65,6 +68,12 @@ std::optional<Extent> repetition(const Program& program, const Equation& equatio
   return std::nullopt;
 }
 
+bool is_cheap_move(const Program& program, const Equation& equation) {
+  const ShapeDtype result = program.variable_types[equation.outputs[0]];
+  const std::optional<ElementSource> source = moved_elements(program, equation);
+  return source && (result.size() == 1 || StridedView(result, *source).is_worth_loading());
+}
+
 std::optional<Extent> extent_of_view(const Equation& equation, const Extents& extents) {
   const Atom operand = equation.inputs[0];
   return operand.is_variable() ? extents.of(operand.index) : std::nullopt;
@@ -79,8 +88,8 @@ std::optional<Extent> extent_of_broadcast(const Program& program, const Equation
   const bool is_outside = !known;
   if (is_outside && from == 1) known = Extent::kScalar;
   if (known == Extent::kScalar) {
-    const bool fits =
-        to == 1 || set_size(domain, to) || (domain.columns != 0 && to == domain.rows());
+    const bool has_rows = domain.columns != 0 && !domain.may_regroup;
+    const bool fits = to == 1 || set_size(domain, to) || (has_rows && to == domain.rows());
     return fits ? known : std::nullopt;
   }
   if (from == to) {
@@ -94,7 +103,9 @@ std::optional<Extent> extent_of_broadcast(const Program& program, const Equation
   const std::optional<Extent> repeated = repetition(program, equation);
   if (!repeated || (!is_outside && repeated != known)) return std::nullopt;
   const int64_t columns = repeated == Extent::kRow ? to / from : from;
-  return set_columns(domain, columns) ? repeated : std::nullopt;
+  const bool may_be_move =
+      is_outside && repeated == Extent::kColumn && is_cheap_move(program, equation);
+  return set_columns(domain, columns, may_be_move) ? repeated : std::nullopt;
 }
 
 std::optional<Extent> extent_of_reduction(const Program& program, const Equation& equation,
@@ -141,7 +152,9 @@ std::optional<Extent> extent_of_operation(const Program& program, const Equation
 std::optional<Extent> extent_of_column_reduction(const Program& program, const Equation& equation,
                                                  const Extents& extents, Domain& domain) {
   const Atom operand = equation.inputs[0];
-  if (!operand.is_variable() || extents.of(operand.index) != Extent::kFull) return std::nullopt;
+  if (!operand.is_variable()) return std::nullopt;
+  const std::optional<Extent> known = extents.of(operand.index);
+  if (known != Extent::kFull && known != Extent::kColumn) return std::nullopt;
   const int64_t from = program.type_of(operand).size();
   const int64_t to = program.variable_types[equation.outputs[0]].size();
   if (domain.has_reduction || from != domain.size || !set_columns(domain, to)) return std::nullopt;
@@ -161,18 +174,12 @@ std::optional<Extent> extent_of_move(const Program& program, const Equation& equ
   return set_size(domain, size) ? std::optional(Extent::kFull) : std::nullopt;
 }
 
-bool is_cheap_move(const Program& program, const Equation& equation) {
-  const ShapeDtype result = program.variable_types[equation.outputs[0]];
-  const std::optional<ElementSource> source = moved_elements(program, equation);
-  return source && (result.size() == 1 || StridedView(result, *source).is_worth_loading());
-}
-
 bool is_cheap_join(const Program& program, const Equation& equation, int64_t dimension) {
   if (equation.inputs.size() > kMostJoined) return false;
-  std::vector<ShapeDtype> operands;
+  std::vector<Joined::Operand> operands;
   for (const Atom atom : equation.inputs) {
     if (!atom.is_variable()) return false;
-    operands.push_back(program.type_of(atom));
+    operands.push_back({program.type_of(atom), 0});
   }
   return Joined(program.variable_types[equation.outputs[0]], dimension, operands)
       .is_worth_loading();
@@ -199,7 +206,9 @@ bool unite(Domain& domain, const Domain& other) {
   Domain both = domain;
   both.has_reduction = domain.has_reduction || other.has_reduction;
   if (other.size != 1 && !set_size(both, other.size)) return false;
-  if (other.columns != 0 && !set_columns(both, other.columns)) return false;
+  const bool has_columns =
+      other.columns == 0 || set_columns(both, other.columns, other.may_regroup);
+  if (!has_columns && !other.may_regroup) return false;
   if (both.has_reduction && both.columns > kMaxReducedColumns) return false;
   domain = both;
   return true;
@@ -212,6 +221,15 @@ std::optional<ElementSource> moved_elements(const Program& program, const Equati
   }
   return element_source(equation.primitive->name, operand,
                         program.variable_types[equation.outputs[0]], equation.params.get());
+}
+
+bool may_be_part(const Program& program, const Equation& slice, const Equation& join) {
+  const auto* params = try_params<ConcatenateParams>(join.params.get());
+  if (!params || !slice.inputs[0].is_variable()) return false;
+  const ShapeDtype type = program.variable_types[slice.outputs[0]];
+  return StridedView(type, *moved_elements(program, slice))
+      .stride_of_runs(Joined::run_size(type, params->dimension))
+      .has_value();
 }
 
 Role role_of(const Program& program, const Equation& equation) {
@@ -251,19 +269,28 @@ Role role_of(const Program& program, const Equation& equation) {
   return spec.is_valid() ? Role::kOperation : Role::kNone;
 }
 
-std::optional<Extent> extent_in(const Program& program, const Equation& equation, Role role,
-                                const Extents& extents, Domain& domain) {
+namespace {
+
+// The same as extent_in. Changes the role of a broadcast that has to be a move.
+std::optional<Extent> place_in(const Program& program, const Equation& equation, Role& role,
+                               const Extents& extents, Domain& domain) {
   if (domain.reduces_columns) return std::nullopt;
   Domain grown = domain;
   std::optional<Extent> found;
   switch (role) {
     case Role::kNone:
+    case Role::kPart:
       break;
     case Role::kView:
       found = extent_of_view(equation, extents);
       break;
     case Role::kBroadcast:
       found = extent_of_broadcast(program, equation, extents, grown);
+      if (!found && is_cheap_move(program, equation)) {
+        grown = domain;
+        found = extent_of_move(program, equation, extents, grown);
+        role = Role::kMove;
+      }
       break;
     case Role::kMove:
     case Role::kJoin:
@@ -288,6 +315,27 @@ std::optional<Extent> extent_in(const Program& program, const Equation& equation
   return found;
 }
 
+// All results of equations that a kJoin reads are kParts.
+void find_parts(const Program& body, std::vector<Role>& roles) {
+  if (std::ranges::find(roles, Role::kJoin) == roles.end()) return;
+  std::vector<size_t> made_by(body.variable_types.size(), SIZE_MAX);
+  for (size_t i = 0; i < body.equations.size(); ++i) {
+    const Equation& equation = body.equations[i];
+    made_by[equation.outputs[0]] = i;
+    if (roles[i] != Role::kJoin) continue;
+    for (const Atom atom : equation.inputs) {
+      if (made_by[atom.index] != SIZE_MAX) roles[made_by[atom.index]] = Role::kPart;
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<Extent> extent_in(const Program& program, const Equation& equation, Role role,
+                                const Extents& extents, Domain& domain) {
+  return place_in(program, equation, role, extents, domain);
+}
+
 ClusterLayout layout_of_cluster(const Program& body) {
   class Inside final : public Extents {
    public:
@@ -296,17 +344,21 @@ ClusterLayout layout_of_cluster(const Program& body) {
 
     std::vector<std::optional<Extent>> found;
   };
+  std::vector<Role> roles;
+  roles.reserve(body.equations.size());
+  for (const Equation& equation : body.equations) roles.push_back(role_of(body, equation));
+  find_parts(body, roles);
   ClusterLayout layout;
-  layout.roles.reserve(body.equations.size());
-  for (const Equation& equation : body.equations) layout.roles.push_back(role_of(body, equation));
   // The second pass knows all rows and columns of the domain.
   Inside inside(0);
   for (int i = 0; i < 2; ++i) {
     inside = Inside(body.variable_types.size());
+    layout.roles = roles;
     layout.domain.reduces_columns = false;
     for (size_t j = 0; j < body.equations.size(); ++j) {
       const Equation& equation = body.equations[j];
-      const auto extent = extent_in(body, equation, layout.roles[j], inside, layout.domain);
+      if (roles[j] == Role::kPart) continue;
+      const auto extent = place_in(body, equation, layout.roles[j], inside, layout.domain);
       FARCALL_ASSERT(extent.has_value());
       inside.found[equation.outputs[0]] = extent;
     }

@@ -16,6 +16,7 @@ namespace farcall::native {
 struct Domain {
   int64_t size = 1;
   int64_t columns = 0;           // of a row; 0 if no value depends on the rows
+  bool may_regroup = false;      // only broadcasts that may be moves instead depend on the rows
   bool has_reduction = false;    // has a row reduction
   bool reduces_columns = false;  // ends with a column reduction; no further equation fits
 
@@ -36,9 +37,10 @@ inline constexpr size_t kMostJoined = 16;
 enum class Role : uint8_t {
   kNone,             // not allowed in clusters
   kView,             // the elements of the operand, unchanged
-  kBroadcast,        // broadcast_in_dim
+  kBroadcast,        // broadcast_in_dim; a kMove where the rows of the cluster do not fit
   kMove,             // selects or permutes the elements of an operand from outside
-  kJoin,             // concatenates operands from outside
+  kPart,             // a slice of such an operand that only a kJoin reads
+  kJoin,             // concatenates operands from outside, and kParts
   kCount,            // iota
   kReduction,        // along the last dimensions
   kColumnReduction,  // along the first dimensions; nothing in the cluster reads the result
@@ -50,6 +52,9 @@ Role role_of(const Program& program, const Equation& equation);
 // start.
 std::optional<ElementSource> moved_elements(const Program& program, const Equation& equation);
 
+// Whether a slice may be a kPart of this equation, if that is a kJoin.
+bool may_be_part(const Program& program, const Equation& slice, const Equation& join);
+
 // The extents of values that the cluster computes; no value for operands from outside.
 class Extents {
  public:
@@ -58,6 +63,7 @@ class Extents {
 };
 
 // The extent of the equation's result in a cluster of this domain, which is extended if necessary.
+// Equations that are added later may give the domain other rows, if `may_regroup` is set.
 // Returns no value and leaves the domain unchanged if the equation does not fit.
 std::optional<Extent> extent_in(const Program& program, const Equation& equation, Role role,
                                 const Extents& extents, Domain& domain);
@@ -65,7 +71,7 @@ std::optional<Extent> extent_in(const Program& program, const Equation& equation
 struct ClusterLayout {
   Domain domain;
   std::vector<Role> roles;                     // by equation
-  std::vector<std::optional<Extent>> extents;  // by variable; no value for inputs
+  std::vector<std::optional<Extent>> extents;  // by variable; no value for inputs and kParts
 };
 ClusterLayout layout_of_cluster(const Program& body);
 

@@ -13,6 +13,7 @@
 #include <farcall/primitives/cluster.h>
 #include <farcall/primitives/primitives.h>
 #include <farcall/primitives/reduce.h>
+#include <farcall/primitives/structural.h>
 #include <farcall/program/walk.h>
 
 #include "engine/native/cluster_domain.h"
@@ -50,15 +51,19 @@ class Former {
         group_of_(program.variable_types.size(), kNone),
         extents_(program.variable_types.size()),
         num_reads_(program.variable_types.size(), 0),
+        last_reader_(program.variable_types.size(), kNone),
+        parts_(program.variable_types.size(), kNone),
         reads_inside_(program.variable_types.size(), 0),
         inner_(program.variable_types.size(), kNone) {
-    const auto count = [&](Atom atom) {
-      if (atom.is_variable()) ++num_reads_[atom.index];
+    const auto count = [&](Atom atom, uint32_t reader) {
+      if (!atom.is_variable()) return;
+      ++num_reads_[atom.index];
+      last_reader_[atom.index] = reader;
     };
-    for (const Equation& equation : program.equations) {
-      std::ranges::for_each(equation.inputs, count);
+    for (uint32_t i = 0; i < program.equations.size(); ++i) {
+      for (const Atom atom : program.equations[i].inputs) count(atom, i);
     }
-    std::ranges::for_each(program.outputs, count);
+    for (const Atom atom : program.outputs) count(atom, kNone);
   }
 
   // Returns null if there are no clusters.
@@ -140,11 +145,19 @@ class Former {
            trait_of_kernel(primitive.name) == KernelTrait::kUpdatesFirstInput;
   }
 
+  bool is_part(const Equation& slice) const {
+    const uint32_t output = slice.outputs[0];
+    return try_params<SliceParams>(slice.params.get()) && num_reads_[output] == 1 &&
+           last_reader_[output] != kNone &&
+           may_be_part(program_, slice, program_.equations[last_reader_[output]]);
+  }
+
   void place(uint32_t index) {
     const Equation& equation = program_.equations[index];
     const Role role = roles_[index] = role_of(program_, equation);
     if (role == Role::kNone && is_boundary(equation)) {
       for (; first_open_ < groups_.size(); ++first_open_) close(first_open_, index);
+      first_movable_ = index + 1;
       return;
     }
     std::vector<uint32_t>& read = open_groups_read_;
@@ -156,6 +169,11 @@ class Former {
           std::ranges::find(read, group) == read.end()) {
         read.push_back(group);
       }
+    }
+    if (is_part(equation)) {
+      roles_[index] = Role::kPart;
+      parts_[equation.outputs[0]] = index;
+      return close(read, index);
     }
     if (explains_) [[unlikely]]
       return place_and_explain(index, role, read);
@@ -279,11 +297,19 @@ class Former {
       other.merged_into = groups[largest];
     }
     into.domain = domain;
+    if (role == Role::kJoin) add_parts(equation, into);
     into.members.push_back(index);
     if (role == Role::kColumnReduction) close(groups[largest], index);
     group_of_[equation.outputs[0]] = groups[largest];
     extents_[equation.outputs[0]] = *extent;
     return true;
+  }
+
+  void add_parts(const Equation& join, Group& into) const {
+    for (const Atom atom : join.inputs) {
+      const uint32_t part = parts_[atom.index];
+      if (part != kNone && part >= first_movable_) into.members.push_back(part);
+    }
   }
 
   // ---- what becomes of a group
@@ -401,17 +427,20 @@ class Former {
 
   const Program& program_;
   bool explains_;
-  std::vector<Refusal> refusals_;   // only if explains_
-  std::vector<Role> roles_;         // by equation
-  std::vector<uint32_t> group_of_;  // by variable
-  std::vector<Extent> extents_;     // by variable, in its group
-  std::vector<int64_t> num_reads_;  // by variable; finally those outside of its cluster
+  std::vector<Refusal> refusals_;      // only if explains_
+  std::vector<Role> roles_;            // by equation
+  std::vector<uint32_t> group_of_;     // by variable
+  std::vector<Extent> extents_;        // by variable, in its group
+  std::vector<int64_t> num_reads_;     // by variable; finally those outside of its cluster
+  std::vector<uint32_t> last_reader_;  // by variable; kNone for results of the program
+  std::vector<uint32_t> parts_;        // by variable: the equation of a kPart
   // By variable; only while one group is closed up, and while its cluster is made.
   std::vector<int64_t> reads_inside_;
   std::vector<uint32_t> inner_;  // its number in the cluster
   std::vector<Group> groups_;
   std::vector<uint32_t> open_groups_read_;  // by the equation that is placed
   size_t first_open_ = 0;                   // groups before it are closed
+  uint32_t first_movable_ = 0;              // equations before it cannot move to the current one
   bool has_clusters_ = false;
 };
 

@@ -1,8 +1,8 @@
-// Clusters: which equations are grouped, and that clusters give bitwise the results of separate
-// equations.
+// Clusters give bitwise the results of separate equations.
 #include <cstring>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -13,181 +13,15 @@
 
 #include <farcall/core/error.h>
 #include <farcall/core/interrupt.h>
-#include <farcall/primitives/cluster.h>
 #include <farcall/program/engine.h>
 #include <farcall/program/text.h>
-#include <farcall/program/verify.h>
 #include <farcall/trace/placement.h>
 #include <farcall/trace/record.h>
 
-#include "engine/native/form_clusters.h"
 #include "kernel_testing.h"
 
 namespace farcall::native {
 namespace {
-
-using ::testing::ElementsAre;
-
-// ---- grouping
-
-// The primitives of each cluster and of the equations between them, in order.
-std::vector<std::string> grouping(const std::string& text) {
-  const ProgramPtr program = form_clusters(parse_program(text));
-  verify(*program);
-  std::vector<std::string> all;
-  for (const Equation& equation : program->equations) {
-    std::string names(equation.primitive->name);
-    if (const auto* params = try_params<ClusterParams>(equation.params.get())) {
-      names.clear();
-      for (const Equation& member : params->jaxpr->equations) {
-        names.append(names.empty() ? "(" : " ").append(member.primitive->name);
-      }
-      names.append(")");
-    }
-    all.push_back(names);
-  }
-  return all;
-}
-
-TEST(FormClusters, AChainIsOneEquation) {
-  const ProgramPtr program = form_clusters(parse_program(
-      "{ lambda ; a:f32[2,3]. let b:f32[2,3] = tanh a c:f32[2,3] = mul b a d:f32[2,3] = add c "
-      "1.0:f32[] in (d,) }"));
-  EXPECT_EQ(to_text(*program),
-            to_text(*parse_program(
-                "{ lambda ; a:f32[2,3]. let b:f32[2,3] = cluster[jaxpr={ lambda ; a:f32[2,3]. let "
-                "b:f32[2,3] = tanh a c:f32[2,3] = mul b a d:f32[2,3] = add c 1.0:f32[] in (d,) }] "
-                "a in (b,) }")));
-}
-
-TEST(FormClusters, TheExecutableTellsWhatItRuns) {
-  const ProgramPtr program = parse_program(
-      "{ lambda ; a:f32[2,3]. let b:f32[2,3] = tanh a c:f32[2,3] = mul b a in (c,) }");
-  const auto executable = default_engine().compile(program, {});
-  EXPECT_EQ(to_text(*executable->optimized_program()), to_text(*form_clusters(program)));
-  EXPECT_EQ(executable->program_ptr(), program);
-}
-
-TEST(FormClusters, BranchesThatMeetAreOne) {
-  EXPECT_THAT(grouping("{ lambda ; a:f32[4] b:f32[4]. let c:f32[4] = mul a b d:f32[4] = add c a "
-                       "e:f32[4] = mul 2.0:f32[] b f:f32[4] = sub d e in (f, d) }"),
-              ElementsAre("(mul add mul sub)"));
-}
-
-TEST(FormClusters, OneEquationStaysAlone) {
-  const ProgramPtr program = parse_program("{ lambda ; a:f32[4]. let b:f32[4] = neg a in (b,) }");
-  EXPECT_EQ(form_clusters(program), program);
-  EXPECT_THAT(grouping("{ lambda ; a:f32[4] b:f32[5]. let c:f32[4] = neg a d:f32[5] = neg b in (c, "
-                       "d) }"),
-              ElementsAre("neg", "neg"));
-}
-
-TEST(FormClusters, RowsWithTheirReductions) {
-  EXPECT_THAT(
-      grouping("{ lambda ; a:f32[4,8]. let b:f32[4] = reduce_max[axes=(1,)] a c:f32[4,1] = "
-               "reshape[new_sizes=(4, 1)] b d:f32[4,8] = broadcast_in_dim[shape=(4, 8) "
-               "broadcast_dimensions=(0, 1)] c e:f32[4,8] = sub a d f:f32[4,8] = exp e g:f32[4] = "
-               "reduce_sum[axes=(1,)] f h:f32[4,8] = broadcast_in_dim[shape=(4, 8) "
-               "broadcast_dimensions=(0,)] g i:f32[4,8] = div f h in (i,) }"),
-      ElementsAre("(reduce_max reshape broadcast_in_dim sub exp reduce_sum broadcast_in_dim div)"));
-}
-
-TEST(FormClusters, NotReductionsOfOtherDimensionsOrOfLongRows) {
-  EXPECT_THAT(grouping("{ lambda ; a:f32[2,4,8]. let b:f32[2,4,8] = neg a c:f32[2,8] = "
-                       "reduce_sum[axes=(1,)] b d:f32[2,8] = exp c in (d,) }"),
-              ElementsAre("neg", "reduce_sum", "exp"));
-  EXPECT_THAT(grouping("{ lambda ; a:f32[2,100000]. let b:f32[2,100000] = neg a c:f32[2] = "
-                       "reduce_sum[axes=(1,)] b d:f32[2] = exp c in (d,) }"),
-              ElementsAre("neg", "reduce_sum", "exp"));
-}
-
-TEST(FormClusters, ColumnsWithTheReductionThatEndsThem) {
-  EXPECT_THAT(
-      grouping("{ lambda ; a:f32[4,8] m:f32[8]. let b:f32[4,8] = "
-               "broadcast_in_dim[shape=(4, 8) broadcast_dimensions=(1,)] m c:f32[4,8] = sub "
-               "a b d:f32[4,8] = mul c c e:f32[8] = reduce_sum[axes=(0,)] d f:f32[8] = exp "
-               "e g:f32[4,8] = neg d in (f, g) }"),
-      ElementsAre("(broadcast_in_dim sub mul reduce_sum)", "exp", "neg"));
-  // An operand need not be computed, and a cluster with row reductions has no column reduction.
-  EXPECT_THAT(grouping("{ lambda ; a:f32[4,8]. let b:f32[8] = reduce_sum[axes=(0,)] a c:f32[4] = "
-                       "reduce_sum[axes=(1,)] a d:f32[4,8] = broadcast_in_dim[shape=(4, 8) "
-                       "broadcast_dimensions=(0,)] c e:f32[4,8] = sub a d f:f32[8] = "
-                       "reduce_max[axes=(0,)] e in (b, f) }"),
-              ElementsAre("reduce_sum", "(reduce_sum broadcast_in_dim sub)", "reduce_max"));
-}
-
-TEST(FormClusters, WhatAnotherEquationReadsEndsAGroup) {
-  EXPECT_THAT(grouping("{ lambda ; a:f32[4]. let b:f32[4] = neg a c:f32[4] = exp b d:f32[4] = "
-                       "rev[dimensions=(0,)] c e:f32[4] = add c d f:f32[4] = mul e b in (f,) }"),
-              ElementsAre("(neg exp)", "rev", "(add mul)"));
-}
-
-TEST(FormClusters, NothingMovesPastAnUpdateOrALoop) {
-  EXPECT_THAT(grouping("{ lambda ; a:f32[4] b:f32[1] i:i32[]. let c:f32[4] = neg a d:f32[4] = "
-                       "dynamic_update_slice a b i e:f32[4] = exp c in (d, e) }"),
-              ElementsAre("neg", "dynamic_update_slice", "exp"));
-  EXPECT_THAT(grouping("{ lambda ; a:f32[4]. let c:f32[4] = neg a d:f32[4] = scan[jaxpr={ lambda ; "
-                       "a:f32[4]. let b:f32[4] = neg a c:f32[4] = exp b in (c,) } length=3 "
-                       "num_carry=1 num_consts=0 reverse=False unroll=1] a e:f32[4] = exp c in (d, "
-                       "e) }"),
-              ElementsAre("neg", "scan", "exp"));
-}
-
-TEST(FormClusters, InTheBodiesOfLoops) {
-  const ProgramPtr program = form_clusters(parse_program(
-      "{ lambda ; a:f32[4]. let d:f32[4] = scan[jaxpr={ lambda ; a:f32[4]. let b:f32[4] = neg a "
-      "c:f32[4] = exp b in (c,) } length=3 num_carry=1 num_consts=0 reverse=False unroll=1] a in "
-      "(d,) }"));
-  EXPECT_NE(to_text(*program).find("cluster"), std::string::npos);
-}
-
-TEST(FormClusters, ViewsAndBroadcastsOfItsResultsStayOutside) {
-  EXPECT_THAT(grouping("{ lambda ; a:f32[6]. let b:f32[6] = neg a c:f32[2,3] = "
-                       "reshape[new_sizes=(2, 3)] b d:f32[6] = exp b e:f32[5,6] = "
-                       "broadcast_in_dim[shape=(5, 6) broadcast_dimensions=(1,)] d in (c, d, e) }"),
-              ElementsAre("(neg exp)", "reshape", "broadcast_in_dim"));
-}
-
-TEST(FormClusters, PartsOfOperandsAndCountedNumbers) {
-  // A cluster does not move values that it computes, elements with large strides, or short runs.
-  EXPECT_THAT(
-      grouping("{ lambda ; a:f32[40]. let b:f32[32] = slice[start_indices=(8,) limit_indices=(40,) "
-               "strides=(1,)] a c:f32[32] = rev[dimensions=(0,)] b d:f32[32] = "
-               "iota[dtype=f32 shape=(32,) dimension=0] e:f32[32] = mul c d f:f32[32] = "
-               "rev[dimensions=(0,)] e g:f32[32] = add f f h:f32[32] = neg g in (h,) }"),
-      ElementsAre("slice", "(rev iota mul)", "(rev add neg)"));
-  EXPECT_THAT(grouping("{ lambda ; a:f32[32,32]. let b:f32[32,32] = transpose[permutation=(1, 0)] "
-                       "a c:f32[32,32] = neg b d:f32[32,2] = slice[start_indices=(0, 0) "
-                       "limit_indices=(32, 2) strides=(1, 1)] a e:f32[32,2] = neg d in (c, e) }"),
-              ElementsAre("transpose", "neg", "slice", "neg"));
-}
-
-TEST(FormClusters, GroupsOfAnyNumberStayApartFromEachOther) {
-  // Each group reads the previous one through a reversal.
-  std::string text = "{ lambda ; a:f32[4]. let ", last = "a";
-  for (int i = 0; i < 3000; ++i) {
-    text += fmt::format(
-        "x{0}:f32[4] = neg {1} y{0}:f32[4] = exp x{0} z{0}:f32[4] = rev[dimensions=(0,)] y{0} ", i,
-        last);
-    last = fmt::format("z{}", i);
-  }
-  const ProgramPtr program = form_clusters(parse_program(text + "in (" + last + ",) }"));
-  EXPECT_EQ(program->equations.size(), 6000u);
-}
-
-TEST(FormClusters, ALongChainIsCut) {
-  std::string text = "{ lambda ; a:f32[4]. let ", last = "a";
-  for (int i = 0; i < 2000; ++i) {
-    const std::string name = fmt::format("v{}", i);
-    text += fmt::format("{}:f32[4] = neg {} ", name, last);
-    last = name;
-  }
-  const ProgramPtr program = form_clusters(parse_program(text + "in (" + last + ",) }"));
-  EXPECT_LT(program->equations.size(), 10u);
-  EXPECT_GT(program->equations.size(), 1u);
-}
-
-// ---- results
 
 using Bytes = std::vector<std::string>;
 
@@ -338,11 +172,65 @@ TEST(Clusters, OfConcatenatedOperands) {
   expect_same_bits(
       "{ lambda ; x:f32[3000] y:f32[6000]. let a:f32[6000] = concatenate[dimension=0] x x "
       "b:f32[6000] = mul a y c:f32[6000] = sub b a in (c, b) }");
-  // Short operands, and operands that the cluster computes, stay outside.
-  EXPECT_THAT(grouping("{ lambda ; x:f32[40] y:f32[8]. let a:f32[48] = concatenate[dimension=0] x "
-                       "y b:f32[48] = neg a c:f32[40] = exp x d:f32[80] = "
-                       "concatenate[dimension=0] c x e:f32[80] = neg d in (b, e) }"),
-              ElementsAre("concatenate", "neg", "exp", "(concatenate neg)"));
+}
+
+TEST(Clusters, OfSlicesSideBySide) {
+  const auto rolled = [](int a, int b, int c, int axis, int by) {
+    const int shape[] = {a, b, c};
+    const auto slice = [&](const char* name, int first, int last) {
+      int start[] = {0, 0, 0}, limit[] = {a, b, c}, size[] = {a, b, c};
+      start[axis] = first;
+      limit[axis] = last;
+      size[axis] = last - first;
+      return fmt::format(
+          "{}:T[{}] = slice[start_indices=({}) limit_indices=({}) strides=(1, 1, 1)] x ", name,
+          fmt::join(size, ","), fmt::join(start, ", "), fmt::join(limit, ", "));
+    };
+    const std::string type = fmt::format("T[{}]", fmt::join(shape, ","));
+    return fmt::format(
+        "{{ lambda ; x:{0}. let {1}{2}c:{0} = concatenate[dimension={3}] a b d:{0} = "
+        "sub c x e:{0} = mul d x in (e,) }}",
+        type, slice("a", shape[axis] - by, shape[axis]), slice("b", 0, shape[axis] - by), axis);
+  };
+  for (const std::string dtype : {"f32", "i8", "f64", "c128"}) {
+    for (const auto& [a, b, c] : std::vector<std::tuple<int, int, int>>{
+             {5, 7, 33}, {2, 300, 16}, {40, 3, 1000}, {3, 9, 9}}) {
+      for (int axis = 0; axis < 3; ++axis) {
+        const int size = axis == 0 ? a : axis == 1 ? b : c;
+        for (const int by : {1, size / 2, size - 1}) {
+          expect_same_bits(replaced(rolled(a, b, c, axis, by), "T[", dtype + "["));
+        }
+      }
+    }
+  }
+}
+
+TEST(Clusters, OfBroadcastsThatFitNoRows) {
+  const std::string text =
+      "{ lambda ; x:T[A,C] y:T[B,C] z:T[A,B,C] r:T[A,B]. let a:T[A,B,C] = "
+      "broadcast_in_dim[shape=(A, B, C) broadcast_dimensions=(0, 2)] x b:T[A,B,C] = "
+      "broadcast_in_dim[shape=(A, B, C) broadcast_dimensions=(1, 2)] y c:T[A,B,C] = sub a b "
+      "d:T[A,B,C] = mul c z e:T[A,B] = reduce_max[axes=(2,)] d f:T[A,B,C] = "
+      "broadcast_in_dim[shape=(A, B, C) broadcast_dimensions=(0, 1)] e g:T[A,B,C] = sub d f "
+      "h:T[A,B,C] = broadcast_in_dim[shape=(A, B, C) broadcast_dimensions=(0, 1)] r i:T[A,B,C] = "
+      "mul g h j:T[A,B] = reduce_sum[axes=(2,)] i in (j, i) }";
+  for (const std::string dtype : {"f32", "f16", "f64"}) {
+    for (const auto& [a, b, c] : std::vector<std::tuple<int, int, int>>{
+             {5, 7, 16}, {3, 2, 9}, {40, 3, 130}, {1, 6, 20}, {6, 1, 20}, {2, 3, 3000}}) {
+      std::string sized = replaced(text, "T[", dtype + "[");
+      sized = replaced(sized, "A", std::to_string(a));
+      sized = replaced(sized, "B", std::to_string(b));
+      expect_same_bits(replaced(sized, "C", std::to_string(c)));
+    }
+  }
+  // A column reduction of a vector that was first taken for a row of the cluster.
+  expect_same_bits(
+      "{ lambda ; v:f32[7,16] x:f32[5,7,16] y:f32[16]. let a:f32[5,7,16] = "
+      "broadcast_in_dim[shape=(5, 7, 16) broadcast_dimensions=(1, 2)] v b:f32[5,7,16] = add a x "
+      "c:f32[5,7,16] = broadcast_in_dim[shape=(5, 7, 16) broadcast_dimensions=(2,)] y "
+      "d:f32[5,7,16] = mul b c e:f32[16] = reduce_sum[axes=(0, 1)] d f:f32[16] = "
+      "reduce_sum[axes=(0, "
+      "1)] c in (e, f) }");
 }
 
 TEST(Clusters, OfDynamicSlices) {
@@ -362,11 +250,6 @@ TEST(Clusters, OfDynamicSlices) {
     EXPECT_EQ(compiled(program, false), bytes_of(evaluate(*program, random_inputs(*program))));
     EXPECT_EQ(compiled(program, true), bytes_of(evaluate(*program, random_inputs(*program))));
   }
-  EXPECT_THAT(grouping("{ lambda ; x:f32[90] i:i32[]. let a:f32[60] = "
-                       "dynamic_slice[slice_sizes=(60,)] x i b:f32[60] = neg a c:i32[] = mul i i "
-                       "d:f32[60] = dynamic_slice[slice_sizes=(60,)] x c e:f32[60] = exp d in (b, "
-                       "e) }"),
-              ElementsAre("(dynamic_slice neg)", "mul", "(dynamic_slice exp)"));
   // The index is a donated scalar, and a result of the same size is computed from it.
   expect_same_bits(
       "{ lambda ; x:f32[9000] i:i32[]. let a:f32[6000] = dynamic_slice[slice_sizes=(6000,)] x i "

@@ -1,4 +1,4 @@
-// Sums of long runs are close to the exact sum and bitwise equal for all instruction sets.
+// Sums of runs are close to the exact sum and bitwise equal for all instruction sets.
 #include <cmath>
 #include <limits>
 #include <random>
@@ -16,7 +16,9 @@ namespace {
 std::vector<double> sums(const std::vector<float>& x, size_t first, double zero = 0) {
   std::vector<double> results;
   testing::for_each_instruction_set([&](int64_t) {
-    results.push_back(sum_floats(x.data() + first, static_cast<int64_t>(x.size() - first), zero));
+    double sum = zero;
+    add_sums(x.data() + first, 1, static_cast<int64_t>(x.size() - first), zero, &sum);
+    results.push_back(sum);
   });
   return results;
 }
@@ -24,7 +26,7 @@ std::vector<double> sums(const std::vector<float>& x, size_t first, double zero 
 TEST(SumFloats, AreExactToTheLastPlacesOfDouble) {
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
-  for (const size_t size : {1, 63, 64, 65, 127, 1000, 100'003}) {
+  for (const size_t size : {8, 9, 15, 16, 31, 63, 64, 65, 127, 1000, 100'003}) {
     std::vector<float> x(size + 1);
     long double exact = 0, magnitude = 0;
     for (size_t i = 0; i < x.size(); ++i) {
@@ -37,6 +39,21 @@ TEST(SumFloats, AreExactToTheLastPlacesOfDouble) {
     ASSERT_FALSE(all.empty());
     EXPECT_LE(std::abs(all[0] - exact), 1e-13L * magnitude) << size;
     for (const double each : all) EXPECT_EQ(each, all[0]) << size;
+  }
+}
+
+TEST(SumFloats, OfSeveralRuns) {
+  for (const int64_t size : {8, 13, 64, 100}) {
+    std::vector<float> x(static_cast<size_t>(5 * size));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+    testing::for_each_instruction_set([&](int64_t) {
+      std::vector<double> sums{100, 200, 300, 400, 500};
+      add_sums(x.data(), 5, size, 0, sums.data());
+      for (int64_t run = 0; run < 5; ++run) {
+        const int64_t first = run * size, of_run = size * (2 * first + size - 1) / 2;
+        EXPECT_EQ(sums[static_cast<size_t>(run)], static_cast<double>(100 * (run + 1) + of_run));
+      }
+    });
   }
 }
 

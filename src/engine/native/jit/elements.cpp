@@ -14,6 +14,7 @@
 
 #include "engine/native/jit/elementwise.h"
 #include "engine/native/kernels/movement/moves.h"
+#include "engine/native/kernels/reductions/sum_floats.h"
 
 namespace farcall::native::jit {
 namespace {
@@ -88,21 +89,28 @@ bool is_ordered(Reduction how, DType dtype) {
   return is_floating(dtype) && (how == Reduction::kSum || how == Reduction::kProduct);
 }
 
-// A sum or product of floats, computed like the kernel (kernels/accumulate.h): sequentially in
-// double, and finally combined with the identity once more.
+// A sum or product of floats, computed in double like the kernel (kernels/reductions/reduce.cpp):
+// sequentially, or in parts (kernels/reductions/sum_floats.h), and finally combined with the
+// identity once more.
 Arg reduce_floats(Builder& b, Reduction how, DType dtype, std::span<const Arg> elements) {
   const RegType wide = vector(8, 1), own = vector(static_cast<int>(byte_width(dtype)), 1);
   const bool is_sum = how == Reduction::kSum;
   const Op op = is_sum ? Op::kFloatAdd : Op::kFloatMul;
   const Arg identity = Arg::constant(std::bit_cast<uint64_t>(is_sum ? 0.0 : 1.0));
-  Arg result = identity;
-  for (Arg element : elements) {
+  const bool is_in_parts = is_sum && own.width == 4 && std::ssize(elements) >= kPartsOfSum;
+  std::vector<Arg> parts(is_in_parts ? kPartsOfSum : 1, identity);
+  for (size_t i = 0; i < elements.size(); ++i) {
+    Arg element = elements[i];
     if (own.width == 4) {
       element = b.add({.op = Op::kFloatOfFloat, .type = wide, .source = own, .args = {element}});
     }
-    result = b.add(op, wide, {result, element});
+    Arg& part = parts[i % parts.size()];
+    part = b.add(op, wide, {part, element});
   }
-  result = b.add(op, wide, {identity, result});
+  for (size_t half = parts.size() / 2; half > 0; half /= 2) {
+    for (size_t i = 0; i < half; ++i) parts[i] = b.add(op, wide, {parts[i], parts[i + half]});
+  }
+  const Arg result = b.add(op, wide, {identity, parts[0]});
   if (own.width == 8) return result;
   return b.add({.op = Op::kFloatOfFloat, .type = own, .source = wide, .args = {result}});
 }

@@ -194,10 +194,12 @@ bool Assembler::emit_memory(const Inst& inst) {
       finish(inst, made);
       return true;
     }
-    case Op::kCount: {
+    case Op::kCount:
+    case Op::kRows: {
       const General made = target(inst, {});
       mov(rcx, ptr[rsp + at_.frame]);
-      mov(made, ptr[rcx + offsetof(Frame, count)]);
+      mov(made,
+          ptr[rcx + (inst.op == Op::kCount ? offsetof(Frame, count) : offsetof(Frame, rows))]);
       finish(inst, made);
       return true;
     }

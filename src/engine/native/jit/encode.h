@@ -13,6 +13,7 @@ namespace farcall::native::jit {
 struct Frame {
   void* const* pointers;  // see Op::kPointer
   int64_t count;          // see Op::kCount
+  int64_t rows = 1;       // see Op::kRows
 };
 
 // The entry point of the code. Returns 0, or 1 after an interrupt request, which stays pending

@@ -170,6 +170,7 @@ enum class Op : uint8_t {
   kPointer,    // the caller's pointer with index `imm`
   kWorkspace,  // the address of the frame's workspace
   kCount,      // the number of steps, given by the caller
+  kRows,       // the number of rows of a tile, given by the caller; the count is that of a row
   kSetCount,   // returns arg 0 to the caller as the count
   // ---- calls
   kCall,    // passes args 0 to 2 to the kernel's loop at address `imm`

@@ -36,6 +36,8 @@ bool is_division(const TileOperation& operation) {
          operation.operation.dtype == DType::kFloat32;
 }
 
+Arg number(int64_t value) { return Arg::constant(static_cast<uint64_t>(value)); }
+
 // The bits of a constant in a register. Halves are widened.
 uint64_t constant_bits(const TileValue& value) {
   if (!is_half(value.dtype)) return value.bits;
@@ -72,10 +74,15 @@ class TileLowering {
     return b_.add(Op::kPointer, general(8), {}, static_cast<int64_t>(number));
   }
   void begin();
-  Arg repeated(const TileValue& value);
+  void begin_row(Arg row, Arg first);
+  Arg repeated(const TileValue& value, Arg address);
+  void find_divisors();
+  Arg offset(Arg number, int width);
+  void elements();
   void body(Arg index, Arg mask, int first, int count);
   void begin_sum();
-  void add_to_sum(Arg index, int copy);
+  void add_to_sum(Arg index, Arg mask, int copy);
+  void add_rest_to_sum(Arg first, Arg count);
   void finish_sum();
   Arg load(uint32_t number, Arg index, Arg mask, int copy);
   void store(uint32_t number, Arg value, Arg index, Arg mask, int copy);
@@ -95,8 +102,8 @@ class TileLowering {
   int vectors_;  // processed by one step of the loop, `copies_` at a time
   int width_ = 4, lanes_ = 1;
   Builder b_;
-  // By value: its pointer, the registers of each copy, the register of a repeated value or
-  // constant.
+  // By value: its pointer, in the current row, the registers of each copy, the register of a
+  // constant, or of an element that the row or the whole tile repeats.
   std::vector<Arg> pointers_, fixed_;
   std::vector<std::vector<Arg>> registers_;
   // Processors with arithmetic on float16 need not round the results of float32 to it. By a
@@ -110,11 +117,12 @@ class TileLowering {
   std::map<Reg, Arithmetic> arithmetic_;
   std::map<uint32_t, Divisor> divisors_;  // by value
   std::vector<Reg> sums_;                 // lanes of float64, in the order of the elements
+  Arg sum_address_{};                     // of the current row
 };
 
 // ---- values
 
-Arg TileLowering::repeated(const TileValue& value) {
+Arg TileLowering::repeated(const TileValue& value, Arg address) {
   const DType dtype = value.dtype;
   if (value.source == TileValue::Source::kConstant) {
     const uint64_t bits = constant_bits(value);
@@ -123,10 +131,8 @@ Arg TileLowering::repeated(const TileValue& value) {
   }
   if (dtype == DType::kBool || is_half(dtype)) throw Refusal{"a repeated element of few bits"};
   const auto bytes = static_cast<uint8_t>(byte_width(dtype));
-  const Arg one = b_.add({.op = Op::kLoad,
-                          .bytes = bytes,
-                          .type = vector(bytes, 1),
-                          .args = {pointer(*value.pointer)}});
+  const Arg one =
+      b_.add({.op = Op::kLoad, .bytes = bytes, .type = vector(bytes, 1), .args = {address}});
   return b_.add(Op::kBroadcast, type_of(dtype), {one});
 }
 
@@ -141,17 +147,55 @@ void TileLowering::begin() {
     if (format_of(value.dtype) != Format::kPlain && !processor().has_masks && value.pointer) {
       throw Refusal{"elements of few bits in memory"};
     }
+    if (value.pointer) pointers_[i] = pointer(*value.pointer);
     if (value.source == TileValue::Source::kRepeated ||
         value.source == TileValue::Source::kConstant) {
-      fixed_[i] = repeated(value);
-    } else if (value.pointer) {
-      pointers_[i] = pointer(*value.pointer);
+      fixed_[i] = repeated(value, pointers_[i]);
     }
   }
+  if (run_.sum) sum_address_ = pointer(run_.sum->pointer);
+  find_divisors();
+}
+
+// The offset in bytes of the element with this number.
+Arg TileLowering::offset(Arg number, int width) {
+  const int shift = std::countr_zero(static_cast<unsigned>(width));
+  return shift == 0 ? number
+                    : b_.add(Op::kShiftLeft, general(8),
+                             {number, Arg::constant(static_cast<uint64_t>(shift))});
+}
+
+// `first`: the number of the first element of the row.
+void TileLowering::begin_row(Arg row, Arg first) {
+  const auto moved = [&](Arg address, Arg by) {
+    return b_.add(Op::kAdd, general(8), {address, by});
+  };
+  std::map<int, Arg> offsets;  // by width
+  for (size_t i = 0; i < run_.values.size(); ++i) {
+    const TileValue& value = run_.values[i];
+    if (value.source == TileValue::Source::kOfRow) {
+      fixed_[i] = repeated(
+          value, moved(pointers_[i], offset(row, static_cast<int>(byte_width(value.dtype)))));
+    } else if (value.pointer && value.source != TileValue::Source::kOfColumn &&
+               fixed_[i].kind == Arg::Kind::kNone) {
+      const int width = static_cast<int>(byte_width(value.dtype));
+      const auto [found, is_new] = offsets.try_emplace(width);
+      if (is_new) found->second = offset(first, width);
+      pointers_[i] = moved(pointers_[i], found->second);
+    }
+  }
+  if (run_.sum) sum_address_ = moved(sum_address_, offset(row, kPartsOfSum * sizeof(double)));
+  find_divisors();
+}
+
+// Divisors that are the same for all elements.
+void TileLowering::find_divisors() {
   for (const TileOperation& operation : run_.operations) {
     if (!processor().has_masks || !is_division(operation)) continue;
-    const Arg by = fixed_[operation.inputs[1]];  // the same for all elements
-    if (by.is_reg()) divisors_[operation.inputs[1]] = divisor(b_, type_of(DType::kFloat32), by);
+    const uint32_t number = operation.inputs[1];
+    if (fixed_[number].is_reg() && !divisors_.contains(number)) {
+      divisors_[number] = divisor(b_, type_of(DType::kFloat32), fixed_[number]);
+    }
   }
 }
 
@@ -215,7 +259,7 @@ void TileLowering::body(Arg index, Arg mask_arg, int first, int count) {
       registers_[operation.output][static_cast<size_t>(copy)] = run(operation, inputs);
     }
   }
-  for (int copy = first; run_.sum && copy < end; ++copy) add_to_sum(index, copy);
+  for (int copy = first; run_.sum && copy < end; ++copy) add_to_sum(index, mask_arg, copy);
   for (const TileOperation& operation : run_.operations) {
     if (!run_.values[operation.output].pointer) continue;
     for (int copy = first; copy < end; ++copy) {
@@ -333,8 +377,12 @@ void TileLowering::begin_sum() {
   }
 }
 
-void TileLowering::add_to_sum(Arg index, int copy) {
-  const Arg value = load(run_.sum->value, index, {}, copy);
+void TileLowering::add_to_sum(Arg index, Arg mask_arg, int copy) {
+  Arg value = load(run_.sum->value, index, mask_arg, copy);
+  if (mask_arg.is_reg()) {
+    const Arg nothing = Arg::constant(std::bit_cast<uint32_t>(-0.F));  // changes no sum
+    value = b_.blend(type_of(DType::kFloat32), mask_arg, nothing, value);
+  }
   const RegType whole = vector(4, 2 * kWideLanes), half = vector(4, kWideLanes);
   const Arg upper = b_.add({.op = Op::kUpperLanes, .type = half, .source = whole, .args = {value}});
   Reg* const sums = &sums_[2 * static_cast<size_t>(copy)];
@@ -343,6 +391,19 @@ void TileLowering::add_to_sum(Arg index, int copy) {
         b_.add({.op = Op::kFloatOfFloat, .type = kWide, .source = half, .args = {part}});
     b_.move(sum, kWide, b_.add(Op::kFloatAdd, kWide, {Arg::reg(sum), wide}));
   }
+}
+
+// The elements from `first` on, fewer than kSums.
+void TileLowering::add_rest_to_sum(Arg first, Arg count) {
+  const RegType type = general(8);
+  const uint32_t done = b_.new_label();
+  Arg left = b_.add(Op::kSub, type, {count, first});
+  for (int i = 0; i < vectors_; ++i) {
+    b_.branch(Cond::kLe, type, left, number(0), done);
+    body(first, b_.add(Op::kTileMask, mask(width_, lanes_), {left}), i, 1);
+    left = b_.add(Op::kSub, type, {left, number(lanes_)});
+  }
+  b_.label(done);
 }
 
 // Adds the second half of the vectors to the first, until one is left.
@@ -356,7 +417,7 @@ void TileLowering::finish_sum() {
     for (size_t i = 0; i < half; ++i)
       left[i] = b_.add(Op::kFloatAdd, kWide, {left[i], left[i + half]});
   }
-  b_.store(pointer(run_.sum->pointer), kWide, kWide.bytes(), left[0]);
+  b_.store(sum_address_, kWide, kWide.bytes(), left[0]);
 }
 
 // ---- the whole
@@ -370,12 +431,32 @@ void TileLowering::one(const TileOperation& operation) {
   check_dtype(register_dtype(run_.values[operation.output].dtype));
 }
 
-// One loop processes several vectors at a time, a second one the rest, with a mask. With a sum
-// there is no rest.
 Code TileLowering::whole() {
-  const RegType type = general(8);
-  const auto number = [](int64_t value) { return Arg::constant(static_cast<uint64_t>(value)); };
   begin();
+  if (!run_.goes_by_rows()) {
+    elements();
+    return b_.finish();
+  }
+  const RegType type = general(8);
+  const Arg count = b_.add(Op::kCount, type, {}), rows = b_.add(Op::kRows, type, {});
+  const Reg row = b_.new_carry(type), first = b_.new_carry(type);
+  const uint32_t top = b_.new_label();
+  b_.move(row, type, number(0));
+  b_.move(first, type, number(0));
+  b_.begin_loop();
+  b_.label(top);
+  begin_row(Arg::reg(row), Arg::reg(first));
+  elements();
+  b_.move(row, type, b_.add(Op::kAdd, type, {Arg::reg(row), number(1)}));
+  b_.move(first, type, b_.add(Op::kAdd, type, {Arg::reg(first), count}));
+  b_.branch(Cond::kLt, type, Arg::reg(row), rows, top);
+  b_.end_loop();
+  return b_.finish();
+}
+
+// One loop processes several vectors at a time, a second one the rest, with a mask.
+void TileLowering::elements() {
+  const RegType type = general(8);
   const int64_t step = int64_t{vectors_} * lanes_;
   const Arg count = b_.add(Op::kCount, type, {});
   const Arg limit = b_.add(Op::kSub, type, {count, number(step - 1)});
@@ -391,9 +472,11 @@ Code TileLowering::whole() {
   b_.branch(Cond::kLt, type, Arg::reg(first), limit, top);
   b_.end_loop();
   b_.settle(first);
-  if (run_.sum) finish_sum();
   b_.label(rest);
-  if (run_.sum) return b_.finish();
+  if (run_.sum) {
+    add_rest_to_sum(Arg::reg(first), count);
+    return finish_sum();
+  }
   const Reg next = b_.new_carry(type);
   const uint32_t rest_top = b_.new_label();
   b_.move(next, type, Arg::reg(first));
@@ -406,10 +489,16 @@ Code TileLowering::whole() {
   b_.branch(Cond::kLt, type, Arg::reg(next), count, rest_top);
   b_.end_loop();
   b_.label(done);
-  return b_.finish();
 }
 
 }  // namespace
+
+bool TileRun::goes_by_rows() const {
+  return sum || std::ranges::any_of(values, [](const TileValue& value) {
+           return value.source == TileValue::Source::kOfRow ||
+                  value.source == TileValue::Source::kOfColumn;
+         });
+}
 
 DType register_dtype(DType dtype) { return is_half(dtype) ? DType::kFloat32 : dtype; }
 

@@ -16,6 +16,8 @@ struct TileValue {
   enum class Source : uint8_t {
     kMade,      // by an operation of the run
     kLoaded,    // one element in memory for each element of the tile
+    kOfRow,     // one for each row
+    kOfColumn,  // one for each column
     kRepeated,  // a single element in memory
     kConstant,
   };
@@ -41,8 +43,8 @@ struct TileOperation {
   uint32_t output = 0;
 };
 
-// The sum of the float32 elements of a value: parts of it, as float64, from which sum_of_parts
-// (sum_floats.h) computes the whole.
+// For each row, the sum of the float32 elements of a value: kPartsOfSum parts of it, as float64,
+// from which sum_of_parts (sum_floats.h) computes the whole.
 struct TileSum {
   uint32_t value = 0;
   uint32_t pointer = 0;
@@ -51,8 +53,11 @@ struct TileSum {
 struct TileRun {
   std::vector<TileValue> values;
   std::vector<TileOperation> operations;
-  // Needs AVX-512, and a count that is a multiple of kSums.
+  // Needs AVX-512, and rows of at least kSums elements.
   std::optional<TileSum> sum{};
+
+  // Whether the code goes over the rows of a tile, and not over all its elements at once.
+  bool goes_by_rows() const;
 };
 
 // The dtype that registers hold an element in.
@@ -66,9 +71,9 @@ bool can_lower(const TileRun& run);
 // Whether the sum of a run can be computed too, without memory for intermediate values.
 bool can_sum(const TileRun& run);
 
-// The count of the code is the number of elements; its pointers are those of the values. A result
-// may have the memory of an operand with elements of the same width, which are read first.
-// can_lower must hold.
+// The count of the code is the number of elements, or that of the elements of a row if it goes by
+// rows; its pointers are those of the values. A result may have the memory of an operand with
+// elements of the same width, which are read first. can_lower must hold.
 Code lower_tiles(const TileRun& run);
 
 }  // namespace farcall::native::jit

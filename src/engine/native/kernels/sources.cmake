@@ -8,6 +8,7 @@ set(FARCALL_NATIVE_KERNELS
   elementwise/basic_unary.cpp
   elementwise/binary.cpp
   elementwise/compare.cpp
+  elementwise/complex_math.cpp
   elementwise/convert.cpp
   elementwise/elementwise.cpp
   elementwise/math.cpp
@@ -59,7 +60,7 @@ list(TRANSFORM FARCALL_NATIVE_KERNELS PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 # and a sum, so all instruction sets give the same bits. The precompiled header is compiled without these
 # options.
 foreach(file
-    elementwise/math vector/erf vector/exp vector/fourier vector/log vector/trig)
+    elementwise/complex_math elementwise/math vector/erf vector/exp vector/fourier vector/log vector/trig)
   set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/${file}.cpp PROPERTIES
     SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-fno-math-errno;-ffp-contract=off")
 endforeach()

@@ -150,10 +150,8 @@ class TileRunner {
         void* const operands[] = {input, output};
         return kernel.run({operands, nullptr, kernel.data.get()});
       }
-      case TileStep::Kind::kFinishSum: {
-        const float sum = sum_of_parts(reinterpret_cast<const double*>(input));
-        return plan_.reductions[step.index].store.run(&sum, output, 1);
-      }
+      case TileStep::Kind::kFinishSum:
+        return finish_sums(plan_.reductions[step.index].store, input, output);
       case TileStep::Kind::kLoad:
         return plan_.views[step.index].load(input, first_, size, output);
       case TileStep::Kind::kJoin:
@@ -161,7 +159,7 @@ class TileRunner {
       case TileStep::Kind::kCount:
         return plan_.countings[step.index].load(first_, size, output);
       case TileStep::Kind::kCode:
-        return run_code(plan_.codes[step.index], count(Extent::kFull));
+        return run_code(plan_.codes[step.index]);
       case TileStep::Kind::kLoop:
         break;
     }
@@ -175,10 +173,22 @@ class TileRunner {
     step.elements.load(sources, first_, size, output);
   }
 
-  void run_code(const ClusterPlan::Code& code, int64_t size) const {
+  // The sums replace the parts, which are longer.
+  void finish_sums(const Conversion& store, std::byte* parts, std::byte* output) const {
+    const int64_t rows = count(Extent::kRow);
+    for (int64_t i = 0; i < rows; ++i) {
+      const auto* const of_row = reinterpret_cast<const double*>(parts) + i * kPartsOfSum;
+      const float sum = sum_of_parts(of_row);
+      std::memcpy(parts + static_cast<size_t>(i) * sizeof(sum), &sum, sizeof(sum));
+    }
+    store.run(parts, output, rows);
+  }
+
+  void run_code(const ClusterPlan::Code& code) const {
     void* pointers[ClusterPlan::kMostPointers];
     for (size_t i = 0; i < code.pointers.size(); ++i) pointers[i] = at(code.pointers[i]);
-    jit::Frame frame{pointers, size};
+    jit::Frame frame{pointers, count(code.goes_by_rows ? Extent::kColumn : Extent::kFull),
+                     count(Extent::kRow)};
     std::bit_cast<jit::Entry>(code.memory.data())(&frame);
   }
 

@@ -35,7 +35,7 @@ struct TileStep {
     kRepeatRows,     // repeats the element of each row along the row
     kRepeatColumns,  // repeats a row for all rows
     kReduce,
-    kFinishSum,  // of the parts that code computed; of one row
+    kFinishSum,  // of the parts that code computed, for each row
     kLoad,       // reads a tile of a strided view
     kJoin,       // reads a tile of operands side by side
     kCount,      // the numbers of an iota
@@ -70,6 +70,7 @@ struct ClusterPlan {
   struct Code {
     jit::ExecutableMemory memory;
     std::vector<TileAddress> pointers;
+    bool goes_by_rows = false;
     int64_t num_operations = 0;
   };
   static constexpr size_t kMostPointers = 64;

@@ -16,6 +16,20 @@ using Kind = TileStep::Kind;
 // Bounds the code, and the time to make it.
 constexpr size_t kMostSteps = 128;
 
+jit::TileValue::Source source_of_loads(Extent extent) {
+  using Source = jit::TileValue::Source;
+  switch (extent) {
+    case Extent::kScalar:
+      return Source::kRepeated;
+    case Extent::kRow:
+      return Source::kOfRow;
+    case Extent::kColumn:
+      return Source::kOfColumn;
+    default:
+      return Source::kLoaded;
+  }
+}
+
 class CodedRuns {
  public:
   CodedRuns(ClusterSteps& steps, int64_t row_size) : steps_(steps), row_size_(row_size) {}
@@ -39,16 +53,15 @@ class CodedRuns {
   }
 
  private:
-  // Finds the steps that repeat one element for the whole tile.
+  // Finds the steps that repeat elements for the whole tile.
   void find_repeated() {
     is_repetition_.resize(steps_.drafts.size());
     for (size_t i = 0; i < steps_.drafts.size(); ++i) {
       const TileDraft& draft = steps_.drafts[i];
-      const bool is_one =
-          draft.kind == Kind::kFill || (draft.kind == Kind::kRepeatRows && row_size_ != 0);
+      const bool is_of_rows = draft.kind == Kind::kRepeatRows || draft.kind == Kind::kRepeatColumns;
       const bool is_result = steps_.registers[draft.output].home == TileRegister::Home::kBase;
-      is_repetition_[i] =
-          is_one && !is_result && steps_.registers[draft.output].extent == Extent::kFull;
+      is_repetition_[i] = (draft.kind == Kind::kFill || (is_of_rows && row_size_ != 0)) &&
+                          !is_result && steps_.registers[draft.output].extent == Extent::kFull;
       if (is_repetition_[i]) element_of_[draft.output] = draft.inputs[0];
     }
   }
@@ -118,7 +131,7 @@ class CodedRuns {
   bool is_sum_of_open(size_t index) const {
     const TileDraft& draft = steps_.drafts[index];
     if (draft.kind != Kind::kReduce || draft.phase != TilePhase::kPerTile || sum_ ||
-        row_size_ == 0 || row_size_ % kSums != 0) {
+        row_size_ < kSums) {
       return false;
     }
     const ClusterSteps::Reduction& reduction = steps_.reductions[draft.index];
@@ -156,13 +169,11 @@ class CodedRuns {
       jit::TileValue& value = run.code.values.back();
       const TileRegister& from = steps_.registers[source];
       value.dtype = dtype_of(source);
-      value.source = Source::kLoaded;
+      value.source = source_of_loads(from.extent);
       if (from.home == TileRegister::Home::kConstant) {
         value.source = Source::kConstant;
         const std::string& bytes = steps_.constants.element(from.index);
         std::memcpy(&value.bits, bytes.data(), std::min(bytes.size(), sizeof(value.bits)));
-      } else if (element_of_.contains(input)) {
-        value.source = Source::kRepeated;
       }
     }
     operation.output = value_of(run, draft.output);

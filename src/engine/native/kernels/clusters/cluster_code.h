@@ -20,8 +20,8 @@ struct CodedRun {
 
 // Groups steps whose phases are known. Steps that only repeat elements for coded steps are left
 // out: coded steps read the element. The sum of a row may be part of the run that computes its
-// elements. `row_size`: the elements of a tile with a single row, or 0. Sets `last_read` of all
-// registers.
+// elements. `row_size`: the elements of a row; 0 if code must not go by rows. Sets `last_read` of
+// all registers.
 std::vector<CodedRun> find_coded_runs(ClusterSteps& steps, int64_t row_size);
 
 // Adds the pointers: values that memory holds before the run, or after it. Assumes that `last_read`

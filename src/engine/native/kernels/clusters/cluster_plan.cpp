@@ -21,8 +21,8 @@ constexpr int64_t kTileBytes = int64_t{24} << 10;
 constexpr int64_t kMinTile = 128, kMaxTile = 2048;
 // The most elements of a tile whose rows are only reduced.
 constexpr int64_t kMaxReducedTile = 32768;
-// A tile of machine code is a single row if that has this many elements.
-constexpr int64_t kLongRow = 256;
+// Machine code goes by rows if they have this many elements.
+constexpr int64_t kLongRow = 16;
 // The size of tiles of machine code without values in the thread's memory.
 constexpr int64_t kTileOfCode = 8192;
 
@@ -46,15 +46,9 @@ class TilePlanner {
   // The same with machine code. Returns null if no step has code.
   std::shared_ptr<const ClusterPlan> run_coded() {
     choose_tiles();
-    // Code repeats the element of a single row for the row without a step of its own.
-    const bool is_long = plan_->columns >= kLongRow && plan_->parts == 1;
-    if (is_long && !plan_->column_reduction) {
-      plan_->tile_rows = 1;
-      plan_->num_tiles = plan_->rows;
-    }
     choose_phases();
     steps_.are_streamed = !plan_->column_reduction && streamed_bytes() >= kStreamedBytes;
-    runs_ = find_coded_runs(steps_, plan_->tile_rows == 1 ? plan_->columns : 0);
+    runs_ = find_coded_runs(steps_, plan_->columns >= kLongRow ? plan_->columns : 0);
     if (runs_.empty()) return nullptr;
     for (size_t i = 0; i < runs_.size(); ++i) {
       find_pointers(steps_, runs_[i]);
@@ -345,7 +339,8 @@ class TilePlanner {
   }
 
   void emit_code(const CodedRun& run) {
-    ClusterPlan::Code code{.num_operations = std::ssize(run.steps)};
+    ClusterPlan::Code code{.goes_by_rows = run.code.goes_by_rows(),
+                           .num_operations = std::ssize(run.steps)};
     for (size_t i = 0; i < run.registers.size(); ++i) {
       if (run.code.values[i].pointer) code.pointers.push_back(address(run.registers[i]));
     }

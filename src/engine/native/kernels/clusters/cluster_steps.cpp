@@ -146,8 +146,11 @@ class Steps {
 
   void add(const Equation& equation, Role role) {
     const uint32_t output = equation.outputs[0];
-    const Extent extent = extent_of(output);
     if (role == Role::kColumnReduction) return add_column_reduction(equation);
+    if (role == Role::kPart) {
+      parts_[output] = &equation;
+      return;
+    }
     if (role == Role::kMove) {
       found_[output] = add_move(equation);
       return;
@@ -160,6 +163,7 @@ class Steps {
       found_[output] = add_count(equation);
       return;
     }
+    const Extent extent = extent_of(output);
     const auto outside = [&](Atom atom) {
       if (role == Role::kBroadcast) return extent;
       return extent_outside(body_.type_of(atom), layout_.domain);
@@ -237,22 +241,34 @@ class Steps {
   }
 
   size_t add_join(const Equation& equation) {
-    const ShapeDtype type = body_.variable_types[equation.outputs[0]];
-    std::vector<ShapeDtype> types;
+    const int64_t dimension = params_as<ConcatenateParams>(equation.params.get()).dimension;
+    const ShapeDtype result = body_.variable_types[equation.outputs[0]];
+    const uint32_t width = width_of(result.dtype());
+    std::vector<Joined::Operand> operands;
     std::vector<uint32_t> bases;
     for (const Atom atom : equation.inputs) {
-      types.push_back(body_.variable_types[atom.index]);
-      const size_t base = add_base({.operand = input_number_.at(atom.index),
+      const ShapeDtype type = body_.variable_types[atom.index];
+      const int64_t run = Joined::run_size(type, dimension);
+      uint32_t read = atom.index;
+      int64_t stride = run, offset = 0;
+      if (const auto part = parts_.find(atom.index); part != parts_.end()) {
+        read = part->second->inputs[0].index;
+        const ElementSource source = *moved_elements(body_, *part->second);
+        stride = *StridedView(type, source).stride_of_runs(run);
+        offset = source.offset * width;
+      }
+      const size_t base = add_base({.operand = input_number_.at(read),
                                     .extent = Extent::kScalar,
-                                    .width = width_of(type.dtype()),
+                                    .width = width,
+                                    .offset = offset,
                                     .is_part = true},
                                    type.dtype());
+      operands.push_back({type, stride});
       bases.push_back(made_.registers[base].index);
     }
-    const int64_t dimension = params_as<ConcatenateParams>(equation.params.get()).dimension;
-    made_.plan.joins.push_back({Joined(type, dimension, types), std::move(bases)});
+    made_.plan.joins.push_back({Joined(result, dimension, operands), std::move(bases)});
     const auto index = static_cast<uint32_t>(made_.plan.joins.size() - 1);
-    return add_step({.kind = Kind::kJoin, .index = index}, Extent::kFull, type.dtype());
+    return add_step({.kind = Kind::kJoin, .index = index}, Extent::kFull, result.dtype());
   }
 
   size_t add_count(const Equation& equation) {
@@ -368,6 +384,7 @@ class Steps {
   ClusterSteps made_;
   std::vector<size_t> found_;  // register, by variable
   std::map<uint32_t, uint32_t> input_number_;
+  std::map<uint32_t, const Equation*> parts_;  // kParts, by variable
   std::map<std::pair<uint32_t, Extent>, size_t> from_outside_;
   std::map<std::tuple<size_t, DType, DType>, size_t> converted_;  // by register, from and to
   std::map<std::pair<size_t, Extent>, size_t> repeated_;

@@ -13,7 +13,7 @@ namespace farcall::native {
 namespace {
 
 // Shorter runs are faster as a separate copy of the operand.
-constexpr int64_t kLeastRun = 16;
+constexpr int64_t kLeastRun = 8;
 // Larger strides use too little of each cache line.
 constexpr int64_t kMostStride = 8;
 
@@ -33,7 +33,9 @@ void load_reversed(const T* source, int64_t count, T* target) {
 
 template <class T>
 void load_run(const T* source, int64_t stride, int64_t count, T* target) {
-  if (stride == 1) {
+  if (stride == 1 && count == 1) {
+    *target = *source;
+  } else if (stride == 1) {
     std::memcpy(target, source, static_cast<size_t>(count) * sizeof(T));
   } else if (stride == -1) {
     load_reversed(source, count, target);
@@ -65,61 +67,80 @@ bool StridedView::is_worth_loading() const {
 }
 
 void StridedView::load(const void* source, int64_t first, int64_t count, void* target) const {
+  const Dimension& last = dimensions_.back();
+  const size_t num_outer = dimensions_.size() - 1;
+  // The position in each dimension; divisions take long.
+  int64_t index[kMaxRank];
+  int64_t at = first % last.size, row = first / last.size, offset = 0;
+  for (size_t d = num_outer; d-- > 0; row /= dimensions_[d].size) {
+    index[d] = row % dimensions_[d].size;
+    offset += index[d] * dimensions_[d].stride;
+  }
+  const auto next_row = [&] {
+    for (size_t d = num_outer; d-- > 0;) {
+      offset += dimensions_[d].stride;
+      if (++index[d] < dimensions_[d].size) return;
+      offset -= dimensions_[d].size * dimensions_[d].stride;
+      index[d] = 0;
+    }
+  };
   visit_width(width_, [&]<class T>(T) {
     auto* to = static_cast<T*>(target);
-    const Dimension& last = dimensions_.back();
-    int64_t at = first % last.size;
-    for (int64_t row = first / last.size; count > 0; ++row, at = 0) {
-      const T* from = static_cast<const T*>(source) + at * last.stride;
-      int64_t rest = row;
-      for (size_t d = dimensions_.size() - 1; d-- > 0;) {
-        from += rest % dimensions_[d].size * dimensions_[d].stride;
-        rest /= dimensions_[d].size;
-      }
+    for (; count > 0; at = 0, next_row()) {
       const int64_t run = std::min(count, last.size - at);
-      load_run(from, last.stride, run, to);
+      load_run(static_cast<const T*>(source) + offset + at * last.stride, last.stride, run, to);
       to += run;
       count -= run;
     }
   });
 }
 
-Joined::Joined(ShapeDtype result, int64_t dimension, std::span<const ShapeDtype> operands)
+std::optional<int64_t> StridedView::stride_of_runs(int64_t size) const {
+  const Dimension& last = dimensions_.back();
+  // Dimensions of one element are not among them.
+  if (size == 1) return dimensions_.size() == 1 ? std::optional(last.stride) : std::nullopt;
+  if (last.stride != 1 || dimensions_.size() > 2) return std::nullopt;
+  if (dimensions_.size() == 1) return last.size % size == 0 ? std::optional(size) : std::nullopt;
+  return last.size == size ? std::optional(dimensions_[0].stride) : std::nullopt;
+}
+
+int64_t Joined::run_size(ShapeDtype operand, int64_t dimension) {
+  int64_t size = 1;
+  for (const int64_t each : operand.shape().subspan(static_cast<size_t>(dimension))) size *= each;
+  return size;
+}
+
+Joined::Joined(ShapeDtype result, int64_t dimension, std::span<const Operand> operands)
     : width_(static_cast<int64_t>(byte_width(result.dtype()))) {
-  int64_t inner = 1;
-  for (const int64_t size : result.shape().subspan(static_cast<size_t>(dimension) + 1)) {
-    inner *= size;
-  }
-  for (const ShapeDtype& operand : operands) {
-    runs_.push_back(operand.shape()[static_cast<size_t>(dimension)] * inner);
-    all_ += runs_.back();
+  for (const Operand& operand : operands) {
+    runs_.push_back({run_size(operand.type, dimension), operand.run_stride});
+    all_ += runs_.back().size;
   }
 }
 
-bool Joined::is_worth_loading() const {
-  return std::ranges::all_of(runs_, [](int64_t run) { return run >= kLeastRun; });
-}
+bool Joined::is_worth_loading() const { return all_ >= kLeastRun * std::ssize(runs_); }
 
 void Joined::load(const std::byte* const* sources, int64_t first, int64_t count,
                   void* target) const {
-  auto* to = static_cast<std::byte*>(target);
-  int64_t row = first / all_, at = first % all_;
-  for (size_t i = 0; count > 0; ++i) {
-    if (i == runs_.size()) {
-      i = 0;
-      ++row;
+  visit_width(width_, [&]<class T>(T) {
+    auto* to = static_cast<T*>(target);
+    int64_t row = first / all_, at = first % all_;
+    for (size_t i = 0; count > 0; ++i) {
+      if (i == runs_.size()) {
+        i = 0;
+        ++row;
+      }
+      if (at >= runs_[i].size) {
+        at -= runs_[i].size;
+        continue;
+      }
+      const int64_t size = std::min(count, runs_[i].size - at);
+      load_run(reinterpret_cast<const T*>(sources[i]) + row * runs_[i].stride + at, 1, size, to);
+      to += size;
+      count -= size;
+      at = 0;
     }
-    if (at >= runs_[i]) {
-      at -= runs_[i];
-      continue;
-    }
-    const int64_t size = std::min(count, runs_[i] - at);
-    std::memcpy(to, sources[i] + (row * runs_[i] + at) * width_,
-                static_cast<size_t>(size * width_));
-    to += size * width_;
-    count -= size;
-    at = 0;
-  }
+  });
 }
 
 Counting::Counting(ShapeDtype result, int64_t dimension)
@@ -136,11 +157,19 @@ void Counting::load(int64_t first, int64_t count, void* target) const {
   int64_t value = first / inner_ % size_, repeated = first % inner_;
   for (int64_t start = 0; start < count; start += kBlock) {
     const int64_t block = std::min(kBlock, count - start);
-    for (int64_t i = 0; i < block; ++i) {
-      numbers[i] = value;
-      if (++repeated < inner_) continue;
-      repeated = 0;
-      if (++value == size_) value = 0;
+    for (int64_t i = 0; i < block;) {
+      // The next numbers are consecutive, or the same.
+      const int64_t rest = inner_ == 1 ? size_ - value : inner_ - repeated;
+      const int64_t run = std::min(block - i, rest);
+      for (int64_t j = 0; j < run; ++j) numbers[i + j] = inner_ == 1 ? value + j : value;
+      i += run;
+      if (inner_ == 1) {
+        value += run;
+      } else if ((repeated += run) == inner_) {
+        repeated = 0;
+        ++value;
+      }
+      if (value == size_) value = 0;
     }
     convert_.run(numbers, to, block);
     to += static_cast<size_t>(block) * convert_.target_width;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,8 @@ class StridedView {
   bool is_dense() const { return dimensions_.size() == 1 && dimensions_[0].stride == 1; }
   // Whether runs are long enough, and dense enough, to be loaded tile by tile.
   bool is_worth_loading() const;
+  // The stride from one run of `size` contiguous elements to the next, if the view has only these.
+  std::optional<int64_t> stride_of_runs(int64_t size) const;
 
   // Writes elements [first, first + count) to `target`; `source` points at element 0.
   void load(const void* source, int64_t first, int64_t count, void* target) const;
@@ -38,7 +41,13 @@ class StridedView {
 // Operands side by side along one dimension of the result.
 class Joined {
  public:
-  Joined(ShapeDtype result, int64_t dimension, std::span<const ShapeDtype> operands);
+  struct Operand {
+    ShapeDtype type;
+    int64_t run_stride;  // from one run to the next, in elements
+  };
+  Joined(ShapeDtype result, int64_t dimension, std::span<const Operand> operands);
+  // The elements of an operand that are contiguous in the result.
+  static int64_t run_size(ShapeDtype operand, int64_t dimension);
 
   // Whether runs are long enough to be loaded tile by tile.
   bool is_worth_loading() const;
@@ -47,8 +56,11 @@ class Joined {
   void load(const std::byte* const* sources, int64_t first, int64_t count, void* target) const;
 
  private:
-  std::vector<int64_t> runs_;  // by operand: the elements of a run
-  int64_t all_ = 0;            // their sum
+  struct Run {
+    int64_t size, stride;  // elements
+  };
+  std::vector<Run> runs_;  // by operand
+  int64_t all_ = 0;        // their sum
   int64_t width_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <farcall/primitives/elementwise.h>
 
+#include "engine/native/kernels/elementwise/complex_math.h"
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/special/special.h"
@@ -359,8 +360,18 @@ ElementwiseSpec make_number(Types inputs, Types outputs, const Params* params) {
   return make_unary<Op>(inputs, outputs, params);
 }
 
+ElementwiseSpec make_abs(Types inputs, Types, const Params*) {
+  if (inputs[0].dtype() == DType::kBool) return {};
+  static const LoopTable loops = [] {
+    LoopTable made = unary_loops<Abs>();
+    made[static_cast<size_t>(DType::kComplex64)] = {complex_abs_loop(), DType::kFloat32};
+    return made;
+  }();
+  return elementwise(loops, inputs[0].dtype());
+}
+
 constexpr KernelRow kRows[] = {
-    {"abs", make_number<Abs>},
+    {"abs", make_abs},
     {"ceil", make_unary<Ceil>},
     {"clz", make_count<CountLeadingZeros>},
     {"conj", make_unary<Conj>},

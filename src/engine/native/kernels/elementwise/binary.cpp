@@ -1,7 +1,11 @@
 // Elementwise operations of two operands.
+#include <bit>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
+#include "engine/native/kernels/elementwise/complex_math.h"
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/elementwise/math_loops.h"
 #include "engine/native/kernels/movement/rows.h"
@@ -32,13 +36,40 @@ struct Mul {
   }
 };
 
+// The quotient of integers; y is not 0, and x / y fits T. Those of at most 32 bits are divided as
+// floats that hold them, so that loops are vectorized: a quotient that is no integer differs from
+// the next one by at least 1 / (|x| + |y|) of it, which is more than its rounding error.
+template <Integer T>
+T quotient(T x, T y) {
+  if constexpr (sizeof(T) == 8) {
+    return x / y;
+  } else {
+    using Wide = std::conditional_t<sizeof(T) == 4, double, float>;
+    return static_cast<T>(static_cast<Wide>(x) / static_cast<Wide>(y));
+  }
+}
+
+// The same as a conditional expression, without branches, which would keep loops with divisions
+// from being vectorized.
+template <Integer T>
+T choose(bool condition, T if_true, T if_false) {
+  const auto mask = static_cast<T>(-static_cast<T>(condition));
+  return static_cast<T>((if_true & mask) | (if_false & ~mask));
+}
+
+// What integers are divided by: 1 in place of 0 and -1.
+template <Integer T>
+T ordinary_divisor(T y) {
+  return choose(y == 0 || (Signed<T> && y == static_cast<T>(-1)), T(1), y);
+}
+
 // Division of integers by zero gives -1 (all bits set); the lowest integer divided by -1 is itself.
 struct Div {
   template <Integer T>
   T operator()(T x, T y) const {
-    if (y == 0) return static_cast<T>(-1);
-    if (Signed<T> && y == static_cast<T>(-1)) return subtract(T(0), x);
-    return static_cast<T>(x / y);
+    const T whole = quotient(x, ordinary_divisor(y));
+    const T signed_whole = choose(Signed<T> && y == static_cast<T>(-1), subtract(T(0), x), whole);
+    return choose(y == 0, static_cast<T>(-1), signed_whole);
   }
   template <class T>
   requires Float<T> || Complex<T> T operator()(T x, T y) const { return x / y; }
@@ -47,9 +78,9 @@ struct Div {
 struct Rem {
   template <Integer T>
   T operator()(T x, T y) const {
-    if (y == 0) return x;
-    if (Signed<T> && y == static_cast<T>(-1)) return 0;
-    return static_cast<T>(x % y);
+    const T by = ordinary_divisor(y);
+    const T rest = subtract(x, multiply(quotient(x, by), by));
+    return choose(y == 0, x, rest);
   }
   template <Float T>
   T operator()(T x, T y) const {
@@ -127,9 +158,19 @@ struct Atan2 {
   }
 };
 struct Nextafter {
+  // The next number in the order of bits, towards zero or away from it. Without branches, so that
+  // the loop is vectorized.
   template <Float T>
   T operator()(T x, T y) const {
-    return std::nextafter(x, y);
+    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+    const auto bits = std::bit_cast<Bits>(x);
+    const bool is_away = (x < y) == (x > 0);
+    const T beside = std::bit_cast<T>(is_away ? bits + 1 : bits - 1);
+    const T least = std::numeric_limits<T>::denorm_min();
+    const T beside_zero = y > 0 ? least : -least;
+    const T other = x == 0 ? beside_zero : beside;
+    const T number = x == y ? y : other;
+    return x != x || y != y ? x + y : number;
   }
 };
 
@@ -213,6 +254,16 @@ ElementwiseSpec make_number(Types inputs, Types outputs, const Params* params) {
   return make_binary<Op>(inputs, outputs, params);
 }
 
+ElementwiseSpec make_div(Types inputs, Types, const Params*) {
+  if (inputs[0].dtype() == DType::kBool) return {};
+  static const LoopTable loops = [] {
+    LoopTable made = binary_loops<Div>();
+    made[static_cast<size_t>(DType::kComplex64)] = {complex_div_loop(), DType::kComplex64};
+    return made;
+  }();
+  return elementwise(loops, inputs[0].dtype());
+}
+
 // load_dtype makes the value signed or unsigned. A negative count is read as a large number.
 template <class Op, DType (*load_dtype)(DType)>
 ElementwiseSpec make_shift(Types inputs, Types, const Params*) {
@@ -277,7 +328,7 @@ constexpr KernelRow kRows[] = {
     {"beta", make_binary<Beta>},
     {"betaln", make_binary<Betaln>},
     {"complex", make_binary<MakeComplex>},
-    {"div", make_number<Div>},
+    {"div", make_div},
     {"max", make_binary<Max>},
     {"min", make_binary<Min>},
     {"mul", make_arithmetic<Mul, And>},

@@ -7,7 +7,6 @@
 #include <type_traits>
 
 #include "engine/native/kernels/elementwise/arithmetic.h"
-#include "engine/native/kernels/reductions/extremes.h"
 
 namespace farcall::native {
 
@@ -103,18 +102,6 @@ A reduce_lanes(const T* x, int64_t size, A identity) {
   }
   for (; i < size; ++i) result = Op::combine(result, at(i));
   return result;
-}
-
-// The same for the maximum or minimum of floats, with fewer operations: NaNs and the signs of zeros
-// are looked at only if there are any.
-template <class Op, Float T>
-T extreme_of(const T* x, int64_t size, T identity) {
-  constexpr bool kIsMax = std::is_same_v<Op, Maximum>;
-  T result;
-  if (size < kLeastExtremeRun || !find_extreme(x, size, kIsMax, &result)) {
-    return reduce_lanes<Op, T>(x, size, identity);
-  }
-  return Op::combine(result, identity);
 }
 
 }  // namespace farcall::native

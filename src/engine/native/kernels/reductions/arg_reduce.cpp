@@ -9,6 +9,7 @@
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/reductions/accumulate.h"
+#include "engine/native/kernels/reductions/extremes.h"
 #include "engine/native/parallel.h"
 
 namespace farcall::native {
@@ -46,32 +47,30 @@ int64_t first_position(const T* x, int64_t size, IsFound is_found) {
   while (!is_found(x[i])) ++i;
   return i;
 }
-template <class T>
-int64_t position_of(const T* x, int64_t size, T value) {
-  if (value != value) return first_position(x, size, [](T element) { return element != element; });
-  return first_position(x, size, [value](T element) { return element == value; });
-}
-
-template <class Op, class T>
-T best_of(const T* x, int64_t size) {
+// The position of the first NaN, or else of the first extreme value.
+template <class T, bool is_max>
+int64_t position_of_best(const T* x, int64_t size) {
+  using Op = std::conditional_t<is_max, Maximum, Minimum>;
   if constexpr (Float<T>) {
-    return extreme_of<Op>(x, size, x[0]);
-  } else {
-    return reduce_lanes<Op, T>(x, size, x[0]);
+    if (size >= kLeastExtremeRun) {
+      const int64_t position = find_extreme_position(x, size, is_max);
+      if (position >= 0) return position;
+      return first_position(x, size, [](T element) { return element != element; });
+    }
   }
+  const T best = reduce_lanes<Op, T>(x, size, x[0]);
+  return first_position(x, size,
+                        [best](T element) { return element == best || element != element; });
 }
 
 // Compares the elements of x, whose first index is `start`, with the best so far. At start 0 there
-// is no best yet. Finds the best of these elements first, and looks for its position only if it is
-// better.
+// is no best yet.
 template <class T, bool is_max>
 void scan_run(const void* x, int64_t size, int64_t start, void* best, int64_t* index) {
-  using Op = std::conditional_t<is_max, Maximum, Minimum>;
   const auto* from = static_cast<const T*>(x);
   auto& value = *static_cast<T*>(best);
-  const T found = best_of<Op>(from, size);
-  if (start != 0 && !is_better<T, is_max>(found, value)) return;
-  const int64_t position = position_of(from, size, found);
+  const int64_t position = position_of_best<T, is_max>(from, size);
+  if (start != 0 && !is_better<T, is_max>(from[position], value)) return;
   value = from[position];
   *index = start + position;
 }

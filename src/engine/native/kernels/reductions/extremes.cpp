@@ -2,6 +2,9 @@
 #define HWY_TARGET_INCLUDE "engine/native/kernels/reductions/extremes.cpp"
 
 #include "engine/native/kernels/reductions/extremes.h"
+
+#include <algorithm>
+
 #include "engine/native/kernels/vector/targets.h"
 
 #include <hwy/foreach_target.h>
@@ -14,13 +17,16 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <bool is_max, class T>
-bool extreme(const T* x, int64_t size, T* result) {
-  const hn::ScalableTag<T> d;
-  using V = hn::Vec<decltype(d)>;
+// All functions here take at least one vector of D. Some elements of the last vectors are taken
+// twice, which changes nothing.
+
+// Returns false if there are NaNs.
+template <bool is_max, class D, class T>
+bool extreme_of(D d, const T* x, int64_t size, T* result) {
+  using V = hn::Vec<D>;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d)), step = 4 * lanes;
   const auto better = [](V a, V b) { return is_max ? hn::Max(a, b) : hn::Min(a, b); };
-  V best0 = hn::LoadU(d, x), best1 = best0, best2 = best0, best3 = best0;
+  V best0 = hn::LoadU(d, x + size - lanes), best1 = best0, best2 = best0, best3 = best0;
   auto are_numbers = hn::Eq(best0, best0);
   const auto take = [&](const T* from) {
     const V a = hn::LoadU(d, from), b = hn::LoadU(d, from + lanes);
@@ -32,24 +38,88 @@ bool extreme(const T* x, int64_t size, T* result) {
     are_numbers = hn::And(are_numbers, hn::And(hn::Eq(a, a), hn::Eq(b, b)));
     are_numbers = hn::And(are_numbers, hn::And(hn::Eq(c, c), hn::Eq(e, e)));
   };
-  for (int64_t i = 0; i + step < size; i += step) take(x + i);
-  take(x + size - step);  // some of these elements were taken already, which changes nothing
-  if (!hn::AllTrue(d, are_numbers)) return false;
-  const V best = better(better(best0, best1), better(best2, best3));
-  *result = hn::GetLane(is_max ? hn::MaxOfLanes(d, best) : hn::MinOfLanes(d, best));
-  return *result != 0;
+  if (size >= step) {
+    for (int64_t i = 0; i + step < size; i += step) take(x + i);
+    take(x + size - step);
+    best0 = better(better(best0, best1), better(best2, best3));
+  } else {
+    for (int64_t i = 0; i + lanes < size; i += lanes) {
+      const V next = hn::LoadU(d, x + i);
+      best0 = better(best0, next);
+      are_numbers = hn::And(are_numbers, hn::Eq(next, next));
+    }
+  }
+  *result = hn::GetLane(is_max ? hn::MaxOfLanes(d, best0) : hn::MinOfLanes(d, best0));
+  return hn::AllTrue(d, are_numbers);
 }
 
-template <class T>
-bool extreme_of(const T* x, int64_t size, bool is_max, T* result) {
-  return is_max ? extreme<true>(x, size, result) : extreme<false>(x, size, result);
+// The extreme value of a run where it is a zero: +0 is above -0.
+template <bool is_max, class D, class T>
+T zero_of(D d, const T* x, int64_t size) {
+  const hn::RebindToUnsigned<D> bits;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const T best = is_max ? T(0) : T(-0.0);
+  const auto wanted = hn::BitCast(bits, hn::Set(d, best));
+  for (int64_t i = 0; i < size; i += lanes) {
+    const auto next = hn::BitCast(bits, hn::LoadU(d, x + std::min(i, size - lanes)));
+    if (!hn::AllFalse(bits, hn::Eq(next, wanted))) return best;
+  }
+  return -best;
 }
 
-bool extreme_of_floats(const float* x, int64_t size, bool is_max, float* result) {
-  return extreme_of(x, size, is_max, result);
+template <class D, class T>
+int64_t position_of(D d, const T* x, int64_t size, T value) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t i = 0;; i += lanes) {
+    const int64_t at = std::min(i, size - lanes);
+    const auto here = hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, x + at), hn::Set(d, value)));
+    if (here >= 0) return at + here;
+  }
 }
-bool extreme_of_doubles(const double* x, int64_t size, bool is_max, double* result) {
-  return extreme_of(x, size, is_max, result);
+
+// Calls visit(d) with the longest vector that a run of this size fills.
+template <class T, size_t lanes = hn::MaxLanes(hn::ScalableTag<T>()), class Visit>
+HWY_INLINE auto in_vectors(int64_t size, const Visit& visit) {
+  if constexpr (lanes > static_cast<size_t>(kLeastExtremeRun)) {
+    if (size < static_cast<int64_t>(lanes)) return in_vectors<T, lanes / 2>(size, visit);
+  }
+  return visit(hn::CappedTag<T, lanes>());
+}
+
+template <bool is_max, class T>
+int64_t extremes_of_runs(const T* x, int64_t count, int64_t size, T* results) {
+  return in_vectors<T>(size, [&](auto d) {
+    for (int64_t i = 0; i < count; ++i, x += size) {
+      if (!extreme_of<is_max>(d, x, size, &results[i])) return i;
+      if (results[i] == 0) results[i] = zero_of<is_max>(d, x, size);
+    }
+    return count;
+  });
+}
+
+template <bool is_max, class T>
+int64_t position_of_extreme(const T* x, int64_t size) {
+  return in_vectors<T>(size, [&](auto d) {
+    T found;
+    return extreme_of<is_max>(d, x, size, &found) ? position_of(d, x, size, found) : -1;
+  });
+}
+
+int64_t extremes_of_floats(const float* x, int64_t count, int64_t size, bool is_max,
+                           float* results) {
+  return is_max ? extremes_of_runs<true>(x, count, size, results)
+                : extremes_of_runs<false>(x, count, size, results);
+}
+int64_t extremes_of_doubles(const double* x, int64_t count, int64_t size, bool is_max,
+                            double* results) {
+  return is_max ? extremes_of_runs<true>(x, count, size, results)
+                : extremes_of_runs<false>(x, count, size, results);
+}
+int64_t position_in_floats(const float* x, int64_t size, bool is_max) {
+  return is_max ? position_of_extreme<true>(x, size) : position_of_extreme<false>(x, size);
+}
+int64_t position_in_doubles(const double* x, int64_t size, bool is_max) {
+  return is_max ? position_of_extreme<true>(x, size) : position_of_extreme<false>(x, size);
 }
 
 }  // namespace
@@ -59,15 +129,23 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace farcall::native {
 namespace {
-HWY_EXPORT(extreme_of_floats);
-HWY_EXPORT(extreme_of_doubles);
+HWY_EXPORT(extremes_of_floats);
+HWY_EXPORT(extremes_of_doubles);
+HWY_EXPORT(position_in_floats);
+HWY_EXPORT(position_in_doubles);
 }  // namespace
 
-bool find_extreme(const float* x, int64_t size, bool is_max, float* result) {
-  return HWY_DYNAMIC_DISPATCH(extreme_of_floats)(x, size, is_max, result);
+int64_t find_extremes(const float* x, int64_t count, int64_t size, bool is_max, float* results) {
+  return HWY_DYNAMIC_DISPATCH(extremes_of_floats)(x, count, size, is_max, results);
 }
-bool find_extreme(const double* x, int64_t size, bool is_max, double* result) {
-  return HWY_DYNAMIC_DISPATCH(extreme_of_doubles)(x, size, is_max, result);
+int64_t find_extremes(const double* x, int64_t count, int64_t size, bool is_max, double* results) {
+  return HWY_DYNAMIC_DISPATCH(extremes_of_doubles)(x, count, size, is_max, results);
+}
+int64_t find_extreme_position(const float* x, int64_t size, bool is_max) {
+  return HWY_DYNAMIC_DISPATCH(position_in_floats)(x, size, is_max);
+}
+int64_t find_extreme_position(const double* x, int64_t size, bool is_max) {
+  return HWY_DYNAMIC_DISPATCH(position_in_doubles)(x, size, is_max);
 }
 
 }  // namespace farcall::native

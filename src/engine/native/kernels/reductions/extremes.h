@@ -1,16 +1,20 @@
-// The maximum or minimum of a long run of floats.
+// The maximum or minimum of runs of floats.
 #pragma once
 
 #include <cstdint>
 
 namespace farcall::native {
 
-// The least size of a run.
-inline constexpr int64_t kLeastExtremeRun = 64;
+// The least size of a run; loops are as fast for fewer elements.
+inline constexpr int64_t kLeastExtremeRun = 4;
 
-// Writes the extreme value to `result`. Returns false if there are NaNs or if the value is a zero,
-// whose sign would depend on the order: `result` then means nothing.
-bool find_extreme(const float* x, int64_t size, bool is_max, float* result);
-bool find_extreme(const double* x, int64_t size, bool is_max, double* result);
+// Writes the extreme value of each of `count` runs. Stops at a run with NaNs, and returns the
+// number of runs before it, or `count`.
+int64_t find_extremes(const float* x, int64_t count, int64_t size, bool is_max, float* results);
+int64_t find_extremes(const double* x, int64_t count, int64_t size, bool is_max, double* results);
+
+// The position of the first element that equals the extreme value of a run; -1 if there are NaNs.
+int64_t find_extreme_position(const float* x, int64_t size, bool is_max);
+int64_t find_extreme_position(const double* x, int64_t size, bool is_max);
 
 }  // namespace farcall::native

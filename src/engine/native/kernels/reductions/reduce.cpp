@@ -11,6 +11,7 @@
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/reductions/accumulate.h"
+#include "engine/native/kernels/reductions/extremes.h"
 #include "engine/native/kernels/reductions/identity.h"
 #include "engine/native/kernels/reductions/reduce.h"
 #include "engine/native/kernels/reductions/sum_floats.h"
@@ -79,16 +80,11 @@ struct Reducer {
 template <class Op, class T>
 struct Loops {
   using A = typename Op::template Accumulator<T>;
+  static constexpr bool kIsExtreme =
+      Float<T> && (std::is_same_v<Op, Maximum> || std::is_same_v<Op, Minimum>);
 
   // Merges neighbouring pieces in the order of a binary counter, that is in a balanced tree.
   static A reduce(const T* x, int64_t size, A identity) {
-    if constexpr (std::is_same_v<Op, Sum> && std::is_same_v<T, float>) {
-      // Summing in double makes the splitting of long runs unnecessary.
-      if (size >= kLanes) return sum_floats(x, size, identity);
-    }
-    if constexpr (Float<T> && (std::is_same_v<Op, Maximum> || std::is_same_v<Op, Minimum>)) {
-      return extreme_of<Op>(x, size, identity);
-    }
     if (size <= kSequentialElements) return reduce_lanes<Op, A>(x, size, identity);
     A parts[64];
     int depth = 0;
@@ -104,11 +100,40 @@ struct Loops {
     while (depth > 0) result = Op::combine(parts[--depth], result);
     return result;
   }
+  // Returns the number of runs before one with NaNs.
+  static int64_t combine_extremes(const T* x, int64_t count, int64_t size, A identity,
+                                  A* to) requires kIsExtreme {
+    if (size < kLeastExtremeRun) return 0;
+    T found[64];
+    int64_t done = 0;
+    while (done < count) {
+      const int64_t num_runs = std::min(count - done, std::ssize(found));
+      const int64_t num_found =
+          find_extremes(x + done * size, num_runs, size, std::is_same_v<Op, Maximum>, found);
+      for (int64_t i = 0; i < num_found; ++i) {
+        A& best = to[done + i];
+        best = Op::combine(best, Op::combine(found[i], identity));
+      }
+      done += num_found;
+      if (num_found < num_runs) break;
+    }
+    return done;
+  }
   static void reduce_runs(const void* x, int64_t count, int64_t size, void* accumulators,
                           const Element& identity) {
     const auto* from = static_cast<const T*>(x);
     auto* to = static_cast<A*>(accumulators);
+    if constexpr (std::is_same_v<Op, Sum> && std::is_same_v<T, float>) {
+      // Summing in double makes the splitting of long runs unnecessary.
+      if (size >= kPartsOfSum) return add_sums(from, count, size, identity.as<A>(), to);
+    }
     for (int64_t i = 0; i < count; ++i, from += size) {
+      if constexpr (kIsExtreme) {
+        const int64_t found = combine_extremes(from, count - i, size, identity.as<A>(), to + i);
+        i += found;
+        from += found * size;
+        if (i == count) return;
+      }
       to[i] = Op::combine(to[i], reduce(from, size, identity.as<A>()));
     }
   }

@@ -23,7 +23,63 @@ namespace hn = hwy::HWY_NAMESPACE;
 // In elements.
 constexpr int64_t kAhead = kPrefetchDistance / sizeof(float), kLine = kCacheLine / sizeof(float);
 
+// The first `count` elements, fewer than there are lanes, and then -0, which changes no sum.
+template <class D>
+hn::Vec<D> part_of_vector(D d, const float* from, int64_t count) {
+#if HWY_TARGET <= HWY_AVX2
+  const auto is_there = hn::FirstN(d, static_cast<size_t>(count));
+  return hn::IfThenElse(is_there, hn::MaskedLoad(is_there, d, from), hn::Set(d, -0.F));
+#else
+  float all[hn::MaxLanes(d)];
+  std::fill(std::copy_n(from, count, all), all + hn::MaxLanes(d), -0.F);
+  return hn::LoadU(d, all);
+#endif
+}
+
+// Adds element i to lane i of the vectors. `size` is less than their lanes.
+template <int64_t count, class D>
+void add_rest(D d, const float* x, int64_t size, hn::Vec<D>* sums) {
+  const hn::Rebind<float, D> narrow;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+#pragma GCC unroll 64
+  for (int64_t v = 0; v < count; ++v, x += kLanes, size -= kLanes) {
+    if (size <= 0) break;
+    const auto next = size < kLanes ? part_of_vector(narrow, x, size) : hn::LoadU(narrow, x);
+    sums[v] = hn::Add(sums[v], hn::PromoteTo(d, next));
+  }
+}
+
+// The second half of the vectors and lanes is added to the first, until one is left.
+template <int64_t count, class D>
+double sum_of_vectors(D d, hn::Vec<D>* vectors) {
+  for (int64_t half = count / 2; half > 0; half /= 2) {
+    for (int64_t v = 0; v < half; ++v) vectors[v] = hn::Add(vectors[v], vectors[v + half]);
+  }
+  HWY_ALIGN double lanes[hn::MaxLanes(d)];
+  hn::Store(vectors[0], d, lanes);
+  return sum_of_halves<hn::MaxLanes(d)>(lanes);
+}
+
+// Element i is added to part i modulo kPartsOfSum.
+double short_sum(const float* x, int64_t size, double zero) {
+  const hn::CappedTag<double, kPartsOfSum> d;
+  const hn::Rebind<float, decltype(d)> narrow;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  constexpr int64_t kVectors = kPartsOfSum / kLanes;
+  hn::Vec<decltype(d)> sums[kVectors];
+  for (auto& each : sums) each = hn::Set(d, zero);
+  int64_t i = 0;
+  for (; i + kPartsOfSum <= size; i += kPartsOfSum) {
+    for (int64_t v = 0; v < kVectors; ++v) {
+      sums[v] = hn::Add(sums[v], hn::PromoteTo(d, hn::LoadU(narrow, x + i + v * kLanes)));
+    }
+  }
+  add_rest<kVectors>(d, x + i, size - i, sums);
+  return sum_of_vectors<kVectors>(d, sums);
+}
+
 double sum(const float* x, int64_t size, double zero) {
+  if (size < kSums) return short_sum(x, size, zero);
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> narrow;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
@@ -39,18 +95,12 @@ double sum(const float* x, int64_t size, double zero) {
       sums[v] = hn::Add(sums[v], hn::PromoteTo(d, hn::LoadU(narrow, x + i + v * kLanes)));
     }
   }
-  HWY_ALIGN double all[kSums];
-  if (i < size) {
-    for (int64_t v = 0; v < kVectors; ++v) hn::Store(sums[v], d, all + v * kLanes);
-    for (int64_t p = i; p < size; ++p) all[p - i] += static_cast<double>(x[p]);
-    for (int64_t v = 0; v < kVectors; ++v) sums[v] = hn::Load(d, all + v * kLanes);
-  }
-  // The second half of the sums is added to the first, until one is left.
-  for (int64_t half = kVectors / 2; half > 0; half /= 2) {
-    for (int64_t v = 0; v < half; ++v) sums[v] = hn::Add(sums[v], sums[v + half]);
-  }
-  hn::Store(sums[0], d, all);
-  return sum_halves(all, kLanes);
+  add_rest<kVectors>(d, x + i, size - i, sums);
+  return sum_of_vectors<kVectors>(d, sums);
+}
+
+void sums(const float* x, int64_t count, int64_t size, double zero, double* accumulators) {
+  for (int64_t i = 0; i < count; ++i, x += size) accumulators[i] += sum(x, size, zero);
 }
 
 }  // namespace
@@ -60,7 +110,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace farcall::native {
 namespace {
-HWY_EXPORT(sum);
+HWY_EXPORT(sums);
 }  // namespace
 
 double sum_of_none() { return identity_value(Identity::kZero, DType::kFloat32).as<float>(); }
@@ -68,11 +118,11 @@ double sum_of_none() { return identity_value(Identity::kZero, DType::kFloat32).a
 float sum_of_parts(const double* parts) {
   double all[kPartsOfSum];
   std::ranges::copy_n(parts, kPartsOfSum, all);
-  return static_cast<float>(sum_of_none() + sum_halves(all, kPartsOfSum));
+  return static_cast<float>(sum_of_none() + sum_of_halves<kPartsOfSum>(all));
 }
 
-double sum_floats(const float* x, int64_t size, double zero) {
-  return HWY_DYNAMIC_DISPATCH(sum)(x, size, zero);
+void add_sums(const float* x, int64_t count, int64_t size, double zero, double* accumulators) {
+  HWY_DYNAMIC_DISPATCH(sums)(x, count, size, zero, accumulators);
 }
 
 }  // namespace farcall::native
