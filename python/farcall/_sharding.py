@@ -74,14 +74,15 @@ class Sharding:
         return {device: index for device, index in of_all.items() if is_local(device)}
 
     def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
-        """Whether both place arrays of this rank in the same way."""
+        """Whether both place arrays of this rank in the same way, with devices in one order."""
         if not isinstance(other, Sharding) or self.device_set != other.device_set:
             return False
         shape = (self.num_devices,) * ndim  # divisible by every number of parts
-        mine, others = (each.devices_indices_map(shape) for each in (self, other))
-        return all(
-            _bounds(mine[device], shape) == _bounds(others[device], shape) for device in mine
+        mine, others = (
+            [(device, _bounds(index, shape)) for device, index in map_of(shape).items()]
+            for map_of in (self.devices_indices_map, other.devices_indices_map)
         )
+        return mine == others
 
     def check_rank(self, shape: Sequence[int], where: str) -> None:
         """Raises ValueError if an array of this shape cannot have this sharding."""

@@ -278,6 +278,30 @@ def test_every_kind_of_number_is_spread(kind: str) -> None:
     assert empty.addressable_shards[0].data.shape == (1, 0)
 
 
+def test_shardings_are_equivalent_as_in_jax() -> None:
+    orders = ([0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2])
+    grids = [((4,), "x"), ((2, 2), "xy"), ((4, 1), "xy")]
+    specs = [(), ("x",), ("y",), (None, "x"), (("y", "x"),), ("x", "y")]
+
+    def all_of(library: Any, devices: Any, spec_of: Any) -> list[Any]:
+        return [
+            library.NamedSharding(
+                library.Mesh(np.array([devices[i] for i in order]).reshape(sizes), tuple(names)),
+                spec_of(*spec),
+            )
+            for order in orders
+            for sizes, names in grids
+            for spec in specs
+            if set(names) == {"x", "y"} or "y" not in str(spec)
+        ]
+
+    ours = all_of(fc.sharding, fc.devices(), P)
+    theirs = all_of(jax.sharding, jax.devices(), jax.sharding.PartitionSpec)
+    for a, c in zip(ours, theirs, strict=True):
+        for b, d in zip(ours, theirs, strict=True):
+            assert a.is_equivalent_to(b, 2) == c.is_equivalent_to(d, 2), (a, b)
+
+
 def test_operations_on_sharded_arrays() -> None:
     x = fc.device_put(X, NamedSharding(MESH, P("x")))
     w = fc.device_put(X.T, NamedSharding(MESH, P()))
