@@ -115,6 +115,10 @@ Client::Client(const Engine& engine, std::string plugin_path)
   pthread_atfork(nullptr, nullptr, [] { is_forked.store(true, std::memory_order_relaxed); });
 }
 
+void Client::set_process(int index) const {
+  for (const auto& device : owned_) device->renumber(device->description().id, index);
+}
+
 void Client::check_not_forked() {
   if (!is_forked.load(std::memory_order_relaxed)) [[likely]]
     return;

@@ -28,6 +28,8 @@ class PjrtDevice final : public Device {
   Storage from_library(ShapeDtype type, void* data,
                        std::shared_ptr<const void> owner) const override;
 
+  using Device::renumber;
+
   const Client& client() const { return client_; }
   CDevice* handle() const { return device_; }
 
@@ -52,6 +54,7 @@ class Client {
   // Whether a program on one device has finished when execution returns, which returns its error.
   bool is_synchronous() const { return is_synchronous_; }
   std::span<const Device* const> devices() const { return devices_; }
+  void set_process(int index) const;
   // The handlers that its programs call directly.
   Handlers& handlers() const { return *handlers_; }
   // Whether programs on one device call handlers directly, not by relay: always on devices other

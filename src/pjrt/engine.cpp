@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <farcall/program/mesh_engine.h>
+#include <farcall/program/processes.h>
 
 #include "pjrt/client.h"
 #include "pjrt/executable.h"
@@ -34,6 +35,10 @@ class PjrtEngine final : public MeshEngine {
     return compile_for(static_cast<const PjrtDevice&>(first), std::move(program), &layout,
                        std::move(donated));
   }
+  // The devices of a plugin belong to this process, which gets another number when it joins a job.
+  void join(int process_index) const {
+    if (const Client* made = client_.load()) made->set_process(process_index);
+  }
 
  private:
   // Created by the first call that succeeds. The plugin is looked up outside of the lock, because a
@@ -52,7 +57,9 @@ class PjrtEngine final : public MeshEngine {
 
 // Adds the engine to the list when the library is loaded; the plugin is loaded later.
 [[maybe_unused]] const bool kIsAdded = [] {
-  add_engine(*new PjrtEngine);
+  static auto& engine = *new PjrtEngine;
+  add_engine(engine);
+  detail::add_device_sharing([](Processes& processes) { engine.join(processes.index()); });
   return true;
 }();
 

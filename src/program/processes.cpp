@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,7 +17,7 @@ struct Job {
   std::mutex mutex;
   std::atomic<Processes*> processes{nullptr};
   std::atomic<bool> was_opened{false};
-  detail::DeviceSharing share = nullptr;
+  std::vector<detail::DeviceSharing> shares;
 
   static Job& instance() {
     static auto* job = new Job;
@@ -56,7 +57,7 @@ void open_processes(const std::function<OpenProcesses>& open, const ProcessOptio
   std::unique_ptr<Processes> opened(open(options));
   job.was_opened = true;
   try {
-    if (job.share) job.share(*opened);
+    for (const detail::DeviceSharing share : job.shares) share(*opened);
   } catch (const std::exception& error) {
     opened->close(error.what());
     throw;
@@ -100,6 +101,6 @@ void wait_for_processes(const std::function<void()>& work) {
   }
 }
 
-void detail::set_device_sharing(DeviceSharing share) { Job::instance().share = share; }
+void detail::add_device_sharing(DeviceSharing share) { Job::instance().shares.push_back(share); }
 
 }  // namespace farcall

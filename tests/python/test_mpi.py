@@ -86,6 +86,20 @@ def test_each_process_has_devices_of_a_plugin() -> None:
     assert "3 checks ran" in succeeded(mpirun(2, FOLDER / "run.py", "plugin", devices=2))
 
 
+@pytest.mark.skipif(not find_plugin(), reason="no PJRT plugin is installed")
+@pytest.mark.parametrize("before", ["", "fc.devices('pjrt'); "])
+def test_devices_of_a_plugin_belong_to_their_process(before: str) -> None:
+    code = (
+        f"import farcall as fc; {before}fc.distributed.initialize()\n"
+        "assert fc.local_devices() == fc.devices(), fc.devices()\n"
+        "assert fc.local_device_count() == fc.device_count() == 2\n"
+        "assert {d.process_index for d in fc.devices()} == {fc.process_index()}\n"
+        "x = fc.jit(lambda x: x + 1, device=fc.local_devices()[1])(1.0)\n"
+        "assert x.is_fully_addressable and x == 2\n"
+    )
+    succeeded(mpirun(2, "-c", code, devices=2, FARCALL_ENGINE="pjrt"))
+
+
 def test_the_classifier_of_digits_has_the_same_losses() -> None:
     script = FOLDER.parents[2] / "examples" / "digits_over_processes.py"
     handlers = sorted(FOLDER.parents[2].glob("build/*/examples/handlers/libdigits_handlers.so"))

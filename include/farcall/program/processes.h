@@ -93,10 +93,10 @@ FARCALL_API void set_waiter(Waiter waiter);
 FARCALL_API void wait_for_processes(const std::function<void()>& work);
 
 namespace detail {
-// Registered by the engine whose devices are shared among processes. Called with the processes
-// before any device of another process is used.
+// Registered by an engine, which numbers its devices among those of all processes. Called with the
+// processes before any device of another process is used.
 using DeviceSharing = void (*)(Processes& processes);
-FARCALL_API void set_device_sharing(DeviceSharing share);
+FARCALL_API void add_device_sharing(DeviceSharing share);
 }  // namespace detail
 
 }  // namespace farcall

@@ -372,7 +372,7 @@ const NativeEngine& native_engine() {
 }
 
 const bool kSharesDevices = [] {
-  farcall::detail::set_device_sharing(
+  farcall::detail::add_device_sharing(
       [](Processes& processes) { native_engine().share_devices(processes); });
   return true;
 }();
