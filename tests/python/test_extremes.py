@@ -92,3 +92,15 @@ def test_clip_between_arrays_is_numpys_for_zeros_and_nans_in_any_block(
             np.testing.assert_array_equal(got, want)
             is_negative = np.signbit(want) & ~np.isnan(want)
             np.testing.assert_array_equal(np.signbit(got) & ~np.isnan(got), is_negative)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_powers_of_two_have_the_right_size_at_any_angle(dtype: str, x64: None) -> None:
+    exponents = np.array([-2.0, 0.0, 3.0])
+    largest = np.finfo(dtype).max / 4
+    for angle in (0.5, 1e3, 1e7, 1e9, 1e15, 1e20, 1e30, largest):
+        z = (exponents + 1j * angle).astype(dtype)
+        power = np.asarray(fc.lax.exp2(fnp.asarray(z))).astype(np.complex128)
+        np.testing.assert_allclose(np.abs(power), 2**exponents, rtol=1e-6)
+        if angle < 1e7:
+            np.testing.assert_allclose(power, np.exp2(z.astype(np.complex128)), rtol=1e-6)

@@ -33,7 +33,11 @@ std::complex<T> complex_exp2(std::complex<T> z) {
   const T angle = y * kLn2;
   const T rest = std::fma(y, kLn2, -angle) + y * kRestOfLn2<T>;
   const T sine = std::sin(angle), cosine = std::cos(angle), length = std::exp2(x);
-  return {length * (cosine - rest * sine), length * (sine + rest * cosine)};
+  // The rest of a large angle is not small.
+  const bool is_small = std::fabs(rest) < std::sqrt(std::numeric_limits<T>::epsilon()) / 2;
+  const T rest_sine = is_small ? rest : std::sin(rest), rest_cosine = is_small ? 1 : std::cos(rest);
+  return {length * (cosine * rest_cosine - sine * rest_sine),
+          length * (sine * rest_cosine + cosine * rest_sine)};
 }
 
 template <class T>
