@@ -38,7 +38,6 @@ constexpr Name kNames[] = {
     {"clz", "stablehlo.count_leading_zeros"},
     {"asin", "chlo.asin"},
     {"acos", "chlo.acos"},
-    {"atan", "chlo.atan"},
     {"sinh", "chlo.sinh"},
     {"cosh", "chlo.cosh"},
     {"asinh", "chlo.asinh"},
@@ -54,7 +53,6 @@ constexpr Name kNames[] = {
     {"sub", "stablehlo.subtract"},
     {"mul", "stablehlo.multiply"},
     {"rem", "stablehlo.remainder"},
-    {"atan2", "stablehlo.atan2"},
     {"and", "stablehlo.and"},
     {"or", "stablehlo.or"},
     {"xor", "stablehlo.xor"},
@@ -89,6 +87,33 @@ Values widened(Emitter& e, const Call& call, std::string_view operation) {
   return {e.convert(e.op(operation, operands, type), call.dtype())};
 }
 
+// Of atan2(y, 1), XLA 0.11.2 makes a function for CPUs that reads wrong registers. Twice both
+// numbers have the same angle; if 2 y is infinite, it is that of y up to rounding.
+Value angle(Emitter& e, const Value& y, const Value& x) {
+  const DType dtype = is_narrow_float(y.type.dtype()) ? DType::kFloat32 : y.type.dtype();
+  const ShapeDtype type = y.type.with_dtype(dtype);
+  Values operands = {e.convert(y, dtype), e.convert(x, dtype)};
+  const Value one = e.number(type, 1);
+  const Value factor = e.select(e.compare("EQ", operands[1], one), e.number(type, 2), one);
+  for (Value& operand : operands) operand = e.op("stablehlo.multiply", {operand, factor}, type);
+  return e.convert(e.op("stablehlo.atan2", operands, type), y.type.dtype());
+}
+
+Values atan2(Emitter& e, const Call& call) {
+  const Values operands = broadcast_all(e, call);
+  const bool is_safe = !e.is_for_cpu_plugin() || !is_floating(call.dtype());
+  if (is_safe) return {e.op("stablehlo.atan2", operands, call.result())};
+  return {angle(e, operands[0], operands[1])};
+}
+
+Values atan(Emitter& e, const Call& call) {
+  const ShapeDtype type = call.result();
+  const bool is_safe = !e.is_for_cpu_plugin() || !is_floating(type.dtype());
+  if (!is_safe) return {angle(e, call.inputs[0], e.number(type, 1))};
+  if (is_narrow_float(type.dtype())) return widened(e, call, "chlo.atan");
+  return {e.op("chlo.atan", call.inputs, type)};
+}
+
 // XLA replaces the quotient of a value and itself by one; of integers, 0 / 0 is -1.
 Values div(Emitter& e, const Call& call) {
   const Values operands = broadcast_all(e, call);
@@ -121,7 +146,8 @@ class Expression {
     return a.with("stablehlo.divide", b);
   }
   Expression with(std::string_view operation, const Expression& other) const {
-    return {*emitter_, emitter_->op(operation, {value_, other.value_}, value_.type)};
+    return {*emitter_, emitter_->op(of_dtype(operation, value_.type.dtype()),
+                                    {value_, other.value_}, value_.type)};
   }
   const Value& value() const { return value_; }
 
@@ -231,7 +257,10 @@ Values convert(Emitter& e, const Call& call) {
   if (is_complex(from) && !is_complex(to)) x = e.op("stablehlo.real", {x}, part_of(x.type));
   if (x.type.dtype() == to) return {x};
   if (to == DType::kBool) return {e.compare("NE", x, e.number(x.type, 0))};
-  return {e.op("stablehlo.convert", {x}, call.result())};
+  const Value converted = e.convert(x, to);
+  if (has_zero(to)) return {converted};
+  // XLA makes the lowest number of a zero, not NaN.
+  return {e.select(e.compare("EQ", x, e.number(x.type, 0)), e.number(call.result(), 0), converted)};
 }
 
 Values bitcast(Emitter& e, const Call& call) {
@@ -288,7 +317,8 @@ void add_elementwise(Rules& rules) {
       if (row.operation.starts_with("chlo.") && is_narrow_float(call.dtype())) {
         return widened(e, call, row.operation);
       }
-      return Values{e.op(row.operation, broadcast_all(e, call), call.result())};
+      return Values{
+          e.op(of_dtype(row.operation, call.dtype()), broadcast_all(e, call), call.result())};
     };
     rule.is_inexact = row.is_inexact;
   }
@@ -304,6 +334,8 @@ void add_elementwise(Rules& rules) {
   rules["sign"] = sign;
   rules["conj"] = conj;
   rules["div"] = div;
+  rules["atan"] = atan;
+  rules["atan2"] = atan2;
   rules["pow"] = pow;
   rules["integer_pow"] = integer_pow;
   rules["convert_element_type"] = convert;

@@ -209,7 +209,7 @@ Value Emitter::number(ShapeDtype type, double number) {
       text = number != 0 ? "True" : "False";
       break;
     case DTypeKind::kFloat:
-      text = fmt::format("{}", number);
+      text = number == 0 && !has_zero(type.dtype()) ? "nan" : fmt::format("{}", number);
       break;
     case DTypeKind::kComplex:
       text = fmt::format("({}+0.0j)", number);

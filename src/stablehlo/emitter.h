@@ -123,6 +123,8 @@ class Emitter {
   bool is_for_accelerator() const {
     return !options_.platform.empty() && options_.platform != "cpu";
   }
+  // Whether a plugin compiles the program for a CPU, not somebody who reads the text.
+  bool is_for_cpu_plugin() const { return options_.relay && !is_for_accelerator(); }
 
   // Writes the function main around the text so far.
   Module finish(const Program& program, const Values& inputs, const Values& outputs);

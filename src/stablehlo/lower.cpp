@@ -64,6 +64,14 @@ bool must_run(std::span<const ShapeDtype> results, bool is_ordered) {
 
 }  // namespace
 
+bool has_zero(DType dtype) { return dtype != DType::kFloat8E8M0FNU; }
+
+std::string_view of_dtype(std::string_view operation, DType dtype) {
+  if (dtype != DType::kBool) return operation;
+  if (operation == "stablehlo.add") return "stablehlo.or";
+  return operation == "stablehlo.multiply" ? "stablehlo.and" : operation;
+}
+
 bool is_narrow(DType dtype) { return is_integer(dtype) && dtype_info(dtype).bits < 4; }
 
 Rule on_bytes(Rule rule) {

@@ -58,13 +58,17 @@ std::string dimension_names(const std::vector<int64_t>& spec, std::string_view f
 }
 
 // A convolution with whole spatial dimensions. XLA computes wrong values where it divides them
-// unevenly, those of a kernel for instance.
+// unevenly, those of a kernel for instance. Between constants, it clamps the sums of integers; the
+// barrier keeps it from computing them when it compiles.
 Value convolve(Emitter& e, const Value& lhs, const Value& rhs, ShapeDtype result,
                const std::string& attributes, const ConvParams& p) {
   const auto whole = [&](const Value& value, const std::vector<int64_t>& spec) {
     return undivided(e, value, std::span(spec).subspan(2));
   };
-  const Values operands = {whole(lhs, p.lhs_spec), whole(rhs, p.rhs_spec)};
+  Values operands = {whole(lhs, p.lhs_spec), whole(rhs, p.rhs_spec)};
+  if (is_integer(result.dtype())) {
+    operands[0] = e.op("stablehlo.optimization_barrier", {operands[0]}, lhs.type);
+  }
   return whole(e.op("stablehlo.convolution", operands, result, attributes), p.out_spec);
 }
 

@@ -36,7 +36,7 @@ std::pair<Value, bool> neutral(Emitter& e, std::string_view operation, DType dty
     if (dtype != DType::kBool && dtype_info(dtype).bits < 8) return {Value(), false};
     return {dtype == DType::kBool ? e.number(type, 1) : e.splat(type, &kOnes), true};
   }
-  return {e.number(type, 0), true};
+  return {e.number(type, 0), has_zero(dtype)};
 }
 
 Rule reduce_by(std::string_view operation) {
@@ -171,8 +171,9 @@ std::pair<Value, bool> extreme(Emitter& e, ShapeDtype type, bool is_highest) {
 
 std::string reducer(Emitter& e, DType dtype, std::string_view operation) {
   const ShapeDtype type(dtype, {});
-  return e.region(std::array{type, type},
-                  [&](const Values& x) { return Values{e.op(operation, x, type)}; });
+  return e.region(std::array{type, type}, [&](const Values& x) {
+    return Values{e.op(of_dtype(operation, dtype), x, type)};
+  });
 }
 
 void add_reductions(Rules& rules) {

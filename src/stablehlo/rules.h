@@ -63,10 +63,17 @@ Values custom_call(Emitter& emitter, const Call& call);
 // The lowest or highest value of a dtype, as an array. The second value is false if there is none.
 std::pair<Value, bool> extreme(Emitter& emitter, ShapeDtype type, bool is_highest);
 
+// Whether zero is a number of the dtype; float8_e8m0fnu has NaN in its place.
+bool has_zero(DType dtype);
+
 // Integers of two bits: XLA fails for some operations on them, which are computed in bytes.
 bool is_narrow(DType dtype);
 // The rule with operands and results of such integers as bytes.
 Rule on_bytes(Rule rule);
+
+// The operation on this dtype: XLA computes wrong sums of bools that it knows to be equal, which
+// are also what `or` gives; products are what `and` gives.
+std::string_view of_dtype(std::string_view operation, DType dtype);
 
 // The region of a reduction: one operation on scalars.
 std::string reducer(Emitter& emitter, DType dtype, std::string_view operation);

@@ -34,7 +34,8 @@ Rule reduce_windows_by(std::string_view operation, int start) {
       return {e.splat(call.result(), kZero)};
     }
     const auto [first, is_there] =
-        start < 2 ? std::pair(e.number(type, start), true) : extreme(e, type, start == 3);
+        start < 2 ? std::pair(e.number(type, start), start == 1 || has_zero(call.dtype()))
+                  : extreme(e, type, start == 3);
     if (!is_there) return {};
     Value operand = call.inputs[0];
     // XLA ends the process for windows of one element with negative padding.
@@ -54,7 +55,8 @@ Values select_and_scatter(Emitter& e, const Call& call) {
   const auto& p = call.params<SelectWindowParams>();
   const auto is_one = [](int64_t dilation) { return dilation == 1; };
   if (!std::ranges::all_of(p.base_dilation, is_one) ||
-      !std::ranges::all_of(p.window_dilation, is_one) || is_complex(call.dtype())) {
+      !std::ranges::all_of(p.window_dilation, is_one) || is_complex(call.dtype()) ||
+      !has_zero(call.dtype())) {
     return {};
   }
   const ShapeDtype type(call.dtype(), {});
