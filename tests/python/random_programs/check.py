@@ -9,6 +9,7 @@ from typing import Any
 import farcall.numpy as fnp
 import numpy as np
 
+from random_programs import documented
 from random_programs.compare import ULPS, difference, leaves, scale
 from random_programs.generate import is_large
 from random_programs.program import Program, all_steps, function, source, traits
@@ -103,7 +104,14 @@ def check_view(program: Program, name: str) -> Failure | None:
         return what and Failure(program, name, what)
     tolerances = _wider_tolerances(program, view, wanted, tolerances)
     what = difference(got, wanted, False, tolerances)
-    return what and Failure(program, name, what)
+    if what is None or (view.engine is not None and _is_documented(program, view, name)):
+        return None
+    return Failure(program, name, what)
+
+
+def _is_documented(program: Program, view: View, name: str) -> bool:
+    other = documented.without(program, view.is_derivative)
+    return not documented.is_same(program, other) and check_view(other, name) is None
 
 
 def _differs_by_design(program: Program, view: View, wanted: Any) -> bool:
@@ -137,10 +145,16 @@ def _wider_tolerances(
     wider = list(tolerances)
     jiggled = function(program, jiggle)
     for _ in range(JIGGLES):
-        setting = Setting(jiggled, program.inputs, program.seed)
+        inputs = program.inputs
+        # Another engine's order of operations differs within derivatives too, where no step shows.
+        if view.engine is not None and view.is_derivative:
+            inputs = [np.asarray(jiggle("", fnp.asarray(x))) for x in inputs]
+        setting = Setting(jiggled, inputs, program.seed)
         others = leaves(setting.evaluate(view.wanted))
         for i, (x, y) in enumerate(zip(others, leaves(wanted), strict=True)):
-            wider[i] = max(wider[i], MARGIN * _distance(x, y))
+            # On one engine, what integers are made of has the same bits.
+            if is_inexact(y) or view.engine is not None:
+                wider[i] = max(wider[i], MARGIN * _distance(x, y))
     return wider
 
 

@@ -21,6 +21,7 @@ def difference(got: Any, wanted: Any, is_exact: bool, tolerances: list[float] | 
     """What differs, in words; None where nothing does.
 
     ``tolerances``: how far each result may be off, where they need not be the same to the last bit.
+    Integers must be the same unless it is infinite.
     """
     ours, theirs = leaves(got), leaves(wanted)
     if len(ours) != len(theirs):
@@ -46,6 +47,8 @@ def _first_difference(
     if a.dtype.names is not None or a.size == 0 or a.dtype == fc.dtypes.float0:
         return None
     x, y = wide(a), wide(b)
+    if not is_inexact(b) and tolerance == np.inf:
+        return None
     if is_exact or not is_inexact(b):
         same = (x == y) | ((x != x) & (y != y))
         if is_exact and x.dtype.kind == "f":

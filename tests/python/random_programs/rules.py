@@ -85,6 +85,17 @@ def over_one_device(f: Function) -> Function:
     return fc.shard_map(f, mesh=mesh, in_specs=spec, out_specs=spec)
 
 
+def without_nan(x: Any, least_size: int = 0) -> Any:
+    """x with zeros for NaN; x itself if it has fewer elements."""
+    is_number = x.size < least_size or not fnp.issubdtype(x.dtype, np.inexact)
+    return x if is_number else fnp.where(fnp.isnan(x), fnp.zeros_like(x), x)
+
+
+def finite(x: Any) -> Any:
+    """x with zeros for infinities and NaN."""
+    return fnp.where(fnp.isfinite(x), x, fnp.zeros_like(x))
+
+
 # ---- foreign functions ----
 
 TARGETS = ("weigh", "grow", "increment", "memory", "add_to")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
+import dataclasses
 import multiprocessing
 import re
 import sys
@@ -16,12 +17,13 @@ from tqdm import tqdm
 
 from random_programs.check import Failure, check
 from random_programs.generate import generate
-from random_programs.program import Program, all_steps, function, traits
+from random_programs.program import Body, Program, all_steps, function, traits
 from random_programs.shrink import shrink
 from random_programs.views import VIEWS, Setting, can_run, primitives
 from random_programs.writer import StepFailedError
 
 CHUNK = 50
+EMPTY = Program(0, Body("program", (), (), (), (), ()), ())  # where none was made
 
 
 def failures_of(seed: int, engine: str | None = None) -> list[Failure]:
@@ -29,13 +31,20 @@ def failures_of(seed: int, engine: str | None = None) -> list[Failure]:
     # numpy, which computes in 64 bits, is the oracle.
     with fc.enable_x64(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
+        program = EMPTY
         try:
-            return list(check(generate(seed), engine))
+            program = generate(seed)
+            return list(check(program, engine))
         except StepFailedError as error:
             return [Failure(error.program, "program", str(error), error.kind)]
+        except Exception as error:  # numpy runs out of memory, for instance
+            what = f"its test raised {type(error).__name__}: {error}"
+            return [Failure(dataclasses.replace(program, seed=seed), "test", what, "test")]
 
 
 def shrunk(failure: Failure) -> Failure:
+    if failure.view == "test":
+        return failure
     # numpy, which computes in 64 bits, is the oracle.
     with fc.enable_x64(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

@@ -34,6 +34,7 @@ MAX_INPUTS = 5
 MAX_ELEMENTS = 240
 # Around the tiles of clusters, so that there are whole tiles and what is left, and several threads.
 LARGE_SIZES = (1023, 1024, 1025, 2047, 2048, 2049, 2049, 4097, 8191, 8193, 70001)
+MAX_LARGE_ELEMENTS = 2 * max(LARGE_SIZES)
 
 
 @dataclasses.dataclass(frozen=True)

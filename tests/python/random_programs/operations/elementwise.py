@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import math
 
 import elementwise_rows
 import farcall as fc
 from farcall import lax
 
 from random_programs.values import FLOATS, KIND_OF, WIDE_FLOATS, dtype
-from random_programs.writer import CannotWriteError, Value, Writer
+from random_programs.writer import MAX_LARGE_ELEMENTS, CannotWriteError, Value, Writer
 
 UNARY = [row.name for row in elementwise_rows.LAX if len(row.operands) == 1]
 _OTHERS = ("igamma_grad_a", "random_gamma_grad")  # without derivatives
@@ -184,9 +185,13 @@ def masks(w: Writer) -> None:
 
 
 def _broadcast(*values: Value) -> bool:
+    """Whether they broadcast, to a shape that can be computed with."""
     ranks = max(value.ndim for value in values)
     shapes = [(1,) * (ranks - value.ndim) + value.shape for value in values]
-    return all(len({n for n in sizes if n != 1}) <= 1 for sizes in zip(*shapes, strict=True))
+    sizes = [{n for n in column if n != 1} for column in zip(*shapes, strict=True)]
+    if any(len(found) > 1 for found in sizes):
+        return False
+    return math.prod(n for found in sizes for n in found) <= MAX_LARGE_ELEMENTS
 
 
 def broadcasting(w: Writer) -> None:
