@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <future>
 #include <memory_resource>
 #include <optional>
 #include <utility>
@@ -12,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/interrupt.h>
 #include <farcall/ffi/registry.h>
 #include <farcall/primitives/callback.h>
 #include <farcall/primitives/ffi_call.h>
@@ -210,6 +213,7 @@ class PjrtExecutable final : public Executable {
           ->id();
     };
     options.guard = [this](stablehlo::RelayPlace place) {
+      has_guard_ = true;
       return relays_.emplace_back(std::make_unique<const Relay>(new_id(), place))->id();
     };
     return options;
@@ -320,9 +324,16 @@ class PjrtExecutable final : public Executable {
       data.emplace(device_.client(), options.user_data);
       if (!callbacks_.empty()) data->add(run_type(), &run);
     }
-    try {
+    const auto execute = [&] {
       loaded_->execute(arguments, results, !is_synchronous(), kept,
                        data ? data->context() : nullptr);
+    };
+    try {
+      if (has_guard_) {
+        watched(execute, run);
+      } else {
+        execute();
+      }
     } catch (const Error&) {
       run.raise_if_failed();
       throw;
@@ -330,6 +341,22 @@ class PjrtExecutable final : public Executable {
     if (!run.has_failed()) return;
     for (CBuffer* result : results) BufferHandle(device_.client().plugin(), result);
     run.raise_if_failed();
+  }
+
+  // On several devices no code of the run is on this thread, which the front end may need to find
+  // interrupts: it polls for them meanwhile. The guards of loops see that the run has failed.
+  template <class F>
+  static void watched(const F& execute, Run& run) {
+    using namespace std::chrono_literals;
+    std::future<void> done = std::async(std::launch::async, execute);
+    while (done.wait_for(20ms) != std::future_status::ready) {
+      try {
+        check_interrupt();
+      } catch (...) {
+        run.fail(std::current_exception());
+      }
+    }
+    done.get();
   }
 
   const PjrtDevice& device_;
@@ -344,6 +371,7 @@ class PjrtExecutable final : public Executable {
   std::vector<std::vector<BufferPtr>> constants_;  // by device
   std::vector<DeviceCallback> callbacks_;
   bool takes_run_ = false;
+  bool has_guard_ = false;  // of a loop over several devices
   mutable RunSlots slots_;
   // For executions without user data: plugins crash if a handler asks for some and there is no
   // context. Set if the plugin makes calls itself.

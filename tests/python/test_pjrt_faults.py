@@ -52,8 +52,11 @@ assert f(x).tolist() == [0.5, 1]
     assert done.returncode == 0, done.stderr
 
 
-def test_a_loop_of_native_operations_is_interrupted() -> None:
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_loop_of_native_operations_is_interrupted(devices: int) -> None:
     code = """
+mesh = fc.make_mesh((fc.device_count(),), ("d",))
+x = fc.device_put(x, fc.NamedSharding(mesh, fc.P("d")))
 f = fc.jit(lambda n, x: fc.lax.fori_loop(0, n, lambda i, a: fc.scipy.special.ndtri(a) * 0 + 0.5, x))
 f(3, x).block_until_ready()
 print("running", flush=True)
@@ -64,7 +67,10 @@ except KeyboardInterrupt:
     print("interrupted")
 """
     with subprocess.Popen(
-        [sys.executable, "-c", BEGIN + code], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", BEGIN + code],
+        env={**ENVIRONMENT, "FARCALL_NUM_CPU_DEVICES": str(devices)},
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout
         assert process.stdout.readline() == "running\n"
