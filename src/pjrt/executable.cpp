@@ -91,6 +91,8 @@ class PjrtExecutable final : public Executable {
     for (const PjrtDevice* one : devices_) numbers_.push_back(one->description().id);
     stablehlo::Module module = stablehlo::lower(*live, lower_options());
     takes_run_ = module.takes_run;
+    const auto is_call = [](const auto& relay) { return relay->executable() != nullptr; };
+    may_fail_ = !callbacks_.empty() || std::ranges::any_of(relays_, is_call);
     if (!relays_.empty()) register_relay(device.client());
     for (const PjrtDevice* one : devices_) {
       std::vector<BufferPtr>& constants = constants_.emplace_back();
@@ -285,7 +287,7 @@ class PjrtExecutable final : public Executable {
     const std::vector<bool> consumed = consumed_inputs(*this, inputs);
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!overwrites_[i]) continue;
-      if (calls_host() || consumed.empty() || !consumed[i] || is_shared(*inputs[i])) {
+      if (may_fail_ || consumed.empty() || !consumed[i] || is_shared(*inputs[i])) {
         kept.push_back(static_cast<int64_t>(i));
       }
     }
@@ -371,6 +373,7 @@ class PjrtExecutable final : public Executable {
   std::vector<std::vector<BufferPtr>> constants_;  // by device
   std::vector<DeviceCallback> callbacks_;
   bool takes_run_ = false;
+  bool may_fail_ = false;   // in what it calls of farcall, other than guards
   bool has_guard_ = false;  // of a loop over several devices
   mutable RunSlots slots_;
   // For executions without user data: plugins crash if a handler asks for some and there is no

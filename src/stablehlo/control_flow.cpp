@@ -1,6 +1,8 @@
 // Loops and branches. Their regions read values that they do not change directly from outside. If a
 // program inside has effects, the number of the run is passed through the region like a carry.
 
+#include <functional>
+
 #include <fmt/format.h>
 
 #include <farcall/primitives/control_flow.h>
@@ -48,8 +50,60 @@ class RunInRegion {
   Value outer_;
 };
 
+// While the regions of a loop are written.
+class InLoop {
+ public:
+  explicit InLoop(Emitter& emitter) : emitter_(emitter), before_(emitter.is_in_loop()) {
+    emitter.set_in_loop(true);
+  }
+  InLoop(const InLoop&) = delete;
+  InLoop& operator=(const InLoop&) = delete;
+  ~InLoop() { emitter_.set_in_loop(before_); }
+
+ private:
+  Emitter& emitter_;
+  bool before_;
+};
+
 std::span<const Value> part(std::span<const Value> values, size_t begin, size_t count) {
   return values.subspan(begin, count);
+}
+
+using Step = std::function<Values(std::span<const Value>)>;
+
+// A while without relays over several devices, as a loop of loops of 1,024 steps each: in between,
+// a relay tests whether the run has failed.
+Values while_in_parts(Emitter& e, const Values& carry, const Step& goes_on, const Step& next,
+                      std::span<const std::string> axes) {
+  const ShapeDtype counter(DType::kInt32, {}), truth(DType::kBool, {});
+  const Value zero = e.number(counter, 0), one = e.number(counter, 1);
+  const Value most = e.number(counter, 1024);
+  const std::vector<ShapeDtype> types = types_of(carry);
+  const auto rest = [](std::span<const Value> values) { return values.subspan(1); };
+  const auto inner_types = joined<std::vector<ShapeDtype>>({&counter, 1}, types);
+  const auto outer_types = joined<std::vector<ShapeDtype>>({&truth, 1}, types);
+  const std::string inner[] = {
+      e.region(inner_types,
+               [&](const Values& x) {
+                 const Values both = {e.compare("LT", x[0], most), goes_on(rest(x))[0]};
+                 return Values{e.op("stablehlo.and", both, truth)};
+               }),
+      e.region(inner_types, [&](const Values& x) {
+        const Value count = e.op("stablehlo.add", {x[0], one}, counter);
+        return joined<Values>({&count, 1}, next(rest(x)));
+      })};
+  const std::string outer[] = {e.region(outer_types, [](const Values& x) { return Values{x[0]}; }),
+                               e.region(outer_types, [&](const Values& x) {
+                                 const Values start = joined<Values>({&zero, 1}, rest(x));
+                                 const Values end =
+                                     e.op("stablehlo.while", start, inner_types, {}, inner);
+                                 const Value test = guarded(e, goes_on(rest(end))[0], axes);
+                                 return joined<Values>({&test, 1}, rest(end));
+                               })};
+  const Values start = joined<Values>(goes_on(carry), carry);
+  Values results = e.op("stablehlo.while", start, outer_types, {}, outer);
+  results.erase(results.begin());
+  return results;
 }
 
 Values while_loop(Emitter& e, const Call& call) {
@@ -71,9 +125,16 @@ Values while_loop(Emitter& e, const Call& call) {
   const RunInRegion run(e, is_carried || is_ordered(*p.body_jaxpr));
   run.append_outer(carry);
   const std::vector<ShapeDtype> types = types_of(carry);
+  const auto step = [&](std::span<const Value> values) {
+    return e.program(*p.body_jaxpr, joined<Values>(body_consts, part(values, 0, num_carry)));
+  };
+  const auto axes =
+      joined<std::vector<std::string>>(p.body_jaxpr->axis_names, p.cond_jaxpr->axis_names);
+  const bool is_outermost = !e.is_in_loop();
+  const InLoop scope(e);
   const std::string body = e.region(types, [&](const Values& x) {
     run.enter(x);
-    Values next = e.program(*p.body_jaxpr, joined<Values>(body_consts, part(x, 0, num_carry)));
+    Values next = step(x);
     if (is_carried) next.push_back(goes_on(next));
     run.append(next);
     return next;
@@ -82,10 +143,12 @@ Values while_loop(Emitter& e, const Call& call) {
     run.enter(x);
     const Value test = is_carried ? x[num_carry] : goes_on(part(x, 0, num_carry));
     if (e.num_relays() == num_relays) return Values{test};
-    return Values{guarded(
-        e, test,
-        joined<std::vector<std::string>>(p.body_jaxpr->axis_names, p.cond_jaxpr->axis_names))};
+    return Values{guarded(e, test, axes)};
   });
+  if (e.num_relays() == num_relays && is_outermost && e.options().layout && e.options().guard) {
+    const auto test = [&](std::span<const Value> values) { return Values{goes_on(values)}; };
+    return while_in_parts(e, carry, test, step, axes);
+  }
   const std::string regions[] = {condition, body};
   run.restore();
   Values results = e.op("stablehlo.while", carry, types, {}, regions);
@@ -134,6 +197,7 @@ Values scan(Emitter& e, const Call& call) {
   const RunInRegion run(e, is_ordered(*p.jaxpr));
   run.append_outer(carry);
   const std::vector<ShapeDtype> types = types_of(carry);
+  const InLoop scope(e);
   const auto step = [&](const Values& x) {
     run.enter(x);
     const Value index = p.reverse ? e.op("stablehlo.subtract", {last, x[0]}, counter) : x[0];

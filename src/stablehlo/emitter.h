@@ -114,6 +114,9 @@ class Emitter {
   Values call_relay(int64_t id, std::span<const Value> operands,
                     std::span<const ShapeDtype> results, bool is_ordered);
   size_t num_relays() const { return num_relays_; }
+  // Whether the operations are those of a loop.
+  bool is_in_loop() const { return is_in_loop_; }
+  void set_in_loop(bool is_in_loop) { is_in_loop_ = is_in_loop; }
 
   // The number of the run, as the last equation with effects returned it.
   const Value& run();
@@ -151,6 +154,7 @@ class Emitter {
   size_t num_names_ = 0;
   std::optional<Inner> inner_;
   size_t num_relays_ = 0;
+  bool is_in_loop_ = false;
   Value run_;
   bool takes_run_ = false;
   Values hidden_;

@@ -52,12 +52,25 @@ assert f(x).tolist() == [0.5, 1]
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("devices", [1, 2])
-def test_a_loop_of_native_operations_is_interrupted(devices: int) -> None:
-    code = """
+LOOPS = {
+    "native operations": "lambda n, x: fc.lax.fori_loop("
+    "0, n, lambda i, a: fc.scipy.special.ndtri(a) * 0 + 0.5, x)",
+    "XLA's operations": "lambda n, x: fc.lax.while_loop("
+    "lambda c: c[0] < n, lambda c: (c[0] + 1, fnp.sin(c[1]) * 0 + 0.5), (0, x))[1]",
+    "a shard_map": "fc.shard_map(lambda n, x: fc.lax.while_loop(lambda c: c[0] < n, "
+    "lambda c: (c[0] + 1, fc.lax.psum(c[1], 'd') * 0 + 0.5), (0, x))[1], mesh=mesh, "
+    "in_specs=(fc.P(), fc.P('d')), out_specs=fc.P('d'))",
+}
+
+
+@pytest.mark.parametrize(
+    ("devices", "loop"), [(1, "native operations"), *((2, name) for name in LOOPS)]
+)
+def test_a_loop_is_interrupted(devices: int, loop: str) -> None:
+    code = f"""
 mesh = fc.make_mesh((fc.device_count(),), ("d",))
 x = fc.device_put(x, fc.NamedSharding(mesh, fc.P("d")))
-f = fc.jit(lambda n, x: fc.lax.fori_loop(0, n, lambda i, a: fc.scipy.special.ndtri(a) * 0 + 0.5, x))
+f = fc.jit({LOOPS[loop]})
 f(3, x).block_until_ready()
 print("running", flush=True)
 try:
