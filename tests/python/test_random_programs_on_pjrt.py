@@ -65,6 +65,16 @@ def test_documented_differences_are_no_failures(name: str, monkeypatch: pytest.M
 
 
 @needs_plugin
+def test_numbers_that_xla_takes_for_zero_are_no_failures() -> None:
+    small = program(
+        np.array([2, 8], np.uint32),
+        ("lax.bitcast_convert_type({0}, np.float32)", "x"),
+        ("lax.cummax({0}, 0)", "a"),
+    )
+    assert check_view(small, "jit on pjrt") is None
+
+
+@needs_plugin
 def test_integers_that_show_last_digits_are_not_compared() -> None:
     bits = "lax.bitcast_convert_type({0}, np.int64)"
     x = np.linspace(-3, 3, 1000)

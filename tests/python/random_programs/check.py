@@ -13,7 +13,7 @@ from random_programs import documented
 from random_programs.compare import ULPS, difference, leaves, scale
 from random_programs.generate import is_large
 from random_programs.program import Program, all_steps, function, source, traits
-from random_programs.values import epsilon, is_inexact, wide
+from random_programs.values import epsilon, is_inexact, smallest_normal, wide
 from random_programs.views import ALWAYS, NUMERIC, OF_LARGE, VIEWS, Setting, View, can_run
 
 JIGGLES = 4
@@ -96,7 +96,7 @@ def check_view(program: Program, name: str) -> Failure | None:
         return None
     if name in NUMERIC and not np.isfinite([got, wanted]).all():
         return None
-    tolerances = _tolerances(wanted, view.tolerance)
+    tolerances = _tolerances(wanted, view)
     if view.scale is not None:
         tolerances = [view.tolerance * setting.evaluate(view.scale)]
     what = difference(got, wanted, view.is_exact, tolerances)
@@ -122,11 +122,14 @@ def _differs_by_design(program: Program, view: View, wanted: Any) -> bool:
     return not all(np.isfinite(wide(x)).all() for x in leaves(wanted) if is_inexact(x))
 
 
-def _tolerances(wanted: Any, least: float) -> list[float]:
-    return [
-        max(ULPS * epsilon(x.dtype.name), least) * scale(x) if is_inexact(x) else 0.0
-        for x in leaves(wanted)
-    ]
+def _tolerances(wanted: Any, view: View) -> list[float]:
+    def of(x: Any) -> float:
+        if not is_inexact(x):
+            return 0.0
+        least = smallest_normal(x.dtype.name) if view.engine is not None else 0.0  # zero in XLA
+        return max(max(ULPS * epsilon(x.dtype.name), view.tolerance) * scale(x), least)
+
+    return [of(x) for x in leaves(wanted)]
 
 
 def _wider_tolerances(

@@ -43,6 +43,14 @@ def epsilon(name: str) -> float:
     return float(ml_dtypes.finfo(dtype).eps)
 
 
+def smallest_normal(name: str) -> float:
+    """Below it, numbers have fewer digits; zero for dtypes with short exponents."""
+    if name in ("float64", "complex128"):
+        return float(np.finfo(np.float64).tiny)
+    is_like_float32 = name in ("float32", "complex64", "bfloat16")
+    return float(np.finfo(np.float32).tiny) if is_like_float32 else 0.0
+
+
 def wide(value: Any) -> np.ndarray:
     """Inexact numbers in double precision, others as they are."""
     array = np.asarray(value)
