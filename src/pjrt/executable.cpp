@@ -215,7 +215,7 @@ class PjrtExecutable final : public Executable {
           ->id();
     };
     options.guard = [this](stablehlo::RelayPlace place) {
-      has_guard_ = true;
+      has_guard_ = devices_.size() > 1;
       return relays_.emplace_back(std::make_unique<const Relay>(new_id(), place))->id();
     };
     return options;

@@ -44,6 +44,11 @@ thread_local bool is_in_busy_run = false;
 void run_relay(const Relay& relay, Run& run, std::span<const void* const> arguments,
                std::span<void* const> results, int32_t place) {
   if (!relay.executable()) {
+    try {
+      if (!run.is_on_several()) poll_interrupt();
+    } catch (...) {
+      run.fail(std::current_exception());
+    }
     *static_cast<bool*>(results[0]) = *static_cast<const bool*>(arguments[0]) && !run.has_failed();
     return;
   }

@@ -202,7 +202,7 @@ Values axis_index(Emitter& e, const Call& call) {
 }  // namespace
 
 Value guarded(Emitter& e, const Value& condition, std::span<const std::string> axes) {
-  if (!e.options().layout || !e.options().guard) return condition;
+  if (!e.options().guard) return condition;
   const bool is_inner = e.is_on_each_device();
   const int64_t id = e.options().guard(is_inner ? RelayPlace::kOnEachDevice : RelayPlace::kOnAll);
   Value goes_on =

@@ -71,8 +71,8 @@ std::span<const Value> part(std::span<const Value> values, size_t begin, size_t 
 
 using Step = std::function<Values(std::span<const Value>)>;
 
-// A while without relays over several devices, as a loop of loops of 1,024 steps each: in between,
-// a relay tests whether the run has failed.
+// A while without relays, as a loop of loops of 1,024 steps each: in between, a relay tests whether
+// the run has failed or is interrupted.
 Values while_in_parts(Emitter& e, const Values& carry, const Step& goes_on, const Step& next,
                       std::span<const std::string> axes) {
   const ShapeDtype counter(DType::kInt32, {}), truth(DType::kBool, {});
@@ -142,10 +142,11 @@ Values while_loop(Emitter& e, const Call& call) {
   const std::string condition = e.region(types, [&](const Values& x) {
     run.enter(x);
     const Value test = is_carried ? x[num_carry] : goes_on(part(x, 0, num_carry));
-    if (e.num_relays() == num_relays) return Values{test};
+    if (e.num_relays() == num_relays || !e.options().layout) return Values{test};
     return Values{guarded(e, test, axes)};
   });
-  if (e.num_relays() == num_relays && is_outermost && e.options().layout && e.options().guard) {
+  const bool is_pure = e.num_relays() == num_relays;
+  if (is_pure && is_outermost && e.options().guard && e.is_for_cpu_plugin()) {
     const auto test = [&](std::span<const Value> values) { return Values{goes_on(values)}; };
     return while_in_parts(e, carry, test, step, axes);
   }
@@ -217,7 +218,8 @@ Values scan(Emitter& e, const Call& call) {
   const std::string condition = e.region(types, [&](const Values& x) {
     run.enter(x);
     const Value test = e.compare("LE", x[0], last);
-    return Values{e.num_relays() == num_relays ? test : guarded(e, test, p.jaxpr->axis_names)};
+    const bool needs_guard = e.num_relays() != num_relays && e.options().layout;
+    return Values{needs_guard ? guarded(e, test, p.jaxpr->axis_names) : test};
   });
   const std::string regions[] = {condition, body};
   run.restore();

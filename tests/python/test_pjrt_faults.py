@@ -64,7 +64,7 @@ LOOPS = {
 
 
 @pytest.mark.parametrize(
-    ("devices", "loop"), [(1, "native operations"), *((2, name) for name in LOOPS)]
+    ("devices", "loop"), [(devices, name) for devices in (1, 2) for name in LOOPS]
 )
 def test_a_loop_is_interrupted(devices: int, loop: str) -> None:
     code = f"""
