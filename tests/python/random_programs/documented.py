@@ -20,6 +20,8 @@ CHANGES = {
     # NaN in large reductions.
     "lax.reduce_max({0}": "lax.reduce_max(rules.without_nan({0}, 4096)",
     "lax.reduce_min({0}": "lax.reduce_min(rules.without_nan({0}, 4096)",
+    # Complex powers of infinities, and huge angles.
+    "lax.exp2({0}": "lax.exp2(rules.small_complex({0})",
     # Infinities and NaN in Fourier transforms.
     "lax.fft({0}": "lax.fft(rules.finite({0})",
 }

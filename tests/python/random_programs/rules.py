@@ -91,6 +91,13 @@ def without_nan(x: Any, least_size: int = 0) -> Any:
     return x if is_number else fnp.where(fnp.isnan(x), fnp.zeros_like(x), x)
 
 
+def small_complex(x: Any) -> Any:
+    """x with zeros for complex numbers that are large."""
+    if not fnp.issubdtype(x.dtype, np.complexfloating):
+        return x
+    return fnp.where((abs(x.real) < 1e2) & (abs(x.imag) < 1e5), x, fnp.zeros_like(x))
+
+
 def finite(x: Any) -> Any:
     """x with zeros for infinities and NaN."""
     return fnp.where(fnp.isfinite(x), x, fnp.zeros_like(x))
