@@ -36,6 +36,19 @@ def _save_anything_except_these_names(*names: str) -> SavePolicy:
     return SavePolicy("save_anything_except_these_names", names)
 
 
+def _save_from_both_policies(policy_1: SavePolicy, policy_2: SavePolicy) -> SavePolicy:
+    """Keeps what either policy keeps."""
+    for name, policy in (("policy_1", policy_1), ("policy_2", policy_2)):
+        if not isinstance(policy, SavePolicy):
+            raise TypeError(
+                f"save_from_both_policies: {name} must be one of farcall.checkpoint_policies, for "
+                f"instance checkpoint_policies.dots_saveable; got {policy!r}"
+            )
+    parts = ((each.name, each.names) for each in (policy_1, policy_2))
+    name, names = _core.transforms.save_from_both(*parts)
+    return SavePolicy(name, tuple(names))
+
+
 _dots = SavePolicy("dots_saveable")
 _dots_without_batch = SavePolicy("dots_with_no_batch_dims_saveable")
 
@@ -51,6 +64,7 @@ checkpoint_policies: types.SimpleNamespace = types.SimpleNamespace(
     save_only_these_names=_save_only_these_names,
     save_any_names_but_these=_save_any_names_but_these,
     save_anything_except_these_names=_save_anything_except_these_names,
+    save_from_both_policies=_save_from_both_policies,
 )
 
 

@@ -352,14 +352,27 @@ for _method in (_lower, _eval_shape, _clear_cache, _cache_info, _cache_size):
     setattr(_core.JitFunction, _name, _method)
 
 
+def _axis(axis: Any, where: str) -> tuple[str, int]:
+    match axis:
+        case (str() as name, int() as size) if size >= 0:
+            return name, size
+    raise TypeError(
+        f"{where}: axis_env must list pairs of a name and a size, as [('batch', 4)]; got {axis!r}"
+    )
+
+
 def make_jaxpr(
-    fun: Callable[P, Any], static_argnums: int | Sequence[int] = (), return_shape: bool = False
+    fun: Callable[P, Any],
+    static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[str, int]] | None = None,
+    return_shape: bool = False,
 ) -> Callable[P, Any]:
     """Makes a function that returns the program of ``fun`` for the types of its arguments.
 
     Args:
       fun: as for jit.
       static_argnums: arguments that are constants of the program.
+      axis_env: names and sizes of axes that ``fun`` may refer to, as inside of vmaps over them.
       return_shape: also return the results' ShapeDtypeStructs, in ``fun``'s structure.
 
     Concrete arrays that ``fun`` closes over become constants. Traced arrays of enclosing functions
@@ -369,9 +382,10 @@ def make_jaxpr(
     name = name_of(fun)
     where = f"make_jaxpr({name})"
     numbers, _ = arguments_by_both(fun, where, "static", static_argnums, None)
+    axes = [_axis(each, where) for each in axis_env or ()]
 
     def make(*args: Any, **kwargs: Any) -> Any:
-        program, tree = _core.trace(fun, where, name, numbers, *args, **kwargs)
+        program, tree = _core.trace(fun, where, name, numbers, axes, *args, **kwargs)
         return (program, tree.unflatten(program.out_avals)) if return_shape else program
 
     make.__name__ = where
@@ -389,7 +403,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     if isinstance(fun, _core.JitFunction) and fun._options["out_shardings"] is not None:
         return fun.eval_shape(*args, **kwargs)
     name = name_of(fun)
-    program, tree = _core.trace(fun, f"eval_shape({name})", name, [], *args, **kwargs)
+    program, tree = _core.trace(fun, f"eval_shape({name})", name, [], [], *args, **kwargs)
     return tree.unflatten(program.out_avals)
 
 

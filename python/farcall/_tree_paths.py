@@ -60,7 +60,8 @@ def name_children(nodetype: type, keys: Callable[[Any], Iterable[Any]]) -> None:
     _child_keys[nodetype] = keys
 
 
-def _keys(node: Any, count: int) -> Iterable[Any]:
+def child_keys(node: Any, count: int) -> Iterable[Any]:
+    """The keys of the ``count`` children of a container."""
     kind = type(node)
     if kind in _child_keys:
         return _child_keys[kind](node)
@@ -94,7 +95,7 @@ def flatten_with_path(
             found.append((path, node))
             nodes.add(id(node))
             return
-        for key, child in zip(_keys(node, len(children)), children, strict=True):
+        for key, child in zip(child_keys(node, len(children)), children, strict=True):
             visit((*path, key), child)
 
     visit((), tree)

@@ -17,6 +17,7 @@ from farcall._tree_paths import (
     KeyPath,
     SequenceKey,
     check_structure,
+    child_keys,
     keystr,
     name_children,
 )
@@ -44,6 +45,8 @@ __all__ = [
     "PyTreeDef",
     "SequenceKey",
     "all_leaves",
+    "flatten_one_level",
+    "flatten_one_level_with_keys",
     "is_tree_node",
     "keystr",
     "register_dataclass",
@@ -100,6 +103,24 @@ def treedef_tuple(treedefs: Iterable[Any]) -> Any:
 def is_tree_node(node: Any) -> bool:
     """Whether ``node`` is a container."""
     return not treedef_is_leaf(tree_structure(node))
+
+
+def flatten_one_level(tree: Any) -> tuple[list[Any], Any]:
+    """The children of a container, and its auxiliary data.
+
+    The data are the keys of a dict, the class of a named tuple, what the flatten function of a
+    registered class returned, and None for others.
+
+    Raises:
+      ValueError: for a leaf.
+    """
+    return _core.tree_flatten_one_level(tree)
+
+
+def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    """``flatten_one_level`` with pairs of keys and children."""
+    children, data = flatten_one_level(tree)
+    return list(zip(child_keys(tree, len(children)), children, strict=True)), data
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: Callable[[Any], bool] | None = None) -> bool:

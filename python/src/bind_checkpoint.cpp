@@ -1,6 +1,7 @@
 // checkpoint and named_call: calls of Python functions that are recorded as one operation.
 #include "bind.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -67,6 +68,11 @@ nb::object call_named(nb::handle function, const std::string& where, const std::
 void bind_checkpoint(nb::module_& module) {
   module.def("checkpoint", call_checkpoint);
   module.def("named_call", call_named);
+  using Policy = std::pair<std::string, std::vector<std::string>>;
+  module.def("save_from_both", [](const Policy& first, const Policy& second) {
+    SavePolicy both = save_from_both({first.first, first.second}, {second.first, second.second});
+    return Policy(std::move(both.name), std::move(both.names));
+  });
   module.def("checkpoint_name", [](nb::handle x, const std::string& name) {
     return wrap_object(checkpoint_name(to_array(x, "checkpoint_name: x"), name));
   });

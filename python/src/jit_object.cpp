@@ -1,6 +1,7 @@
 #include "jit_object.h"
 
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -17,6 +18,7 @@
 #include <farcall/core/config.h>
 #include <farcall/core/error.h>
 #include <farcall/program/donation.h>
+#include <farcall/trace/batch.h>
 #include <farcall/trace/cache_key.h>
 #include <farcall/trace/call.h>
 #include <farcall/trace/debug_checks.h>
@@ -584,7 +586,10 @@ void bind_jit(nb::module_& module) {
   // Returns the program of any function and the structure of its result. Traced arrays that the
   // function closes over become the program's first inputs.
   module.def("trace", [](nb::callable function, std::string where, std::string name,
-                         std::vector<int64_t> numbers, nb::args args, nb::kwargs kwargs) {
+                         std::vector<int64_t> numbers,
+                         const std::vector<std::pair<std::string, int64_t>>& axes, nb::args args,
+                         nb::kwargs kwargs) {
+    const AxisEnvironment environment(axes);
     const CallArguments arguments = sort_arguments(where, {std::move(numbers), {}}, args, kwargs);
     const auto types = leaves_to_types(where, arguments);
     const farcall::detail::TracedFunction traced = trace(function, where, name, arguments, types);

@@ -359,6 +359,25 @@ void bind_tree(nb::module_& module) {
       },
       nb::arg("tree").none(), nb::arg("is_leaf").none() = nb::none());
   module.def(
+      "tree_flatten_one_level",
+      [](nb::object tree) {
+        std::vector<nb::object> children;
+        const TreeDef node = flatten_one_level(tree, children);
+        if (node.kind() == Kind::kLeaf) {
+          invalid_argument(
+              fmt::format("flatten_one_level: tree must be a container, got {}", repr_of(tree)));
+        }
+        nb::object data = nb::none();
+        if (node.kind() == Kind::kNode) {
+          const PythonNode& python = *python_node(node);
+          data = python.form == Form::kDict         ? nb::object(nb::tuple(python.data))
+                 : python.form == Form::kNamedTuple ? python.type
+                                                    : python.data;
+        }
+        return nb::make_tuple(nb::cast(children), data);
+      },
+      nb::arg("tree").none());
+  module.def(
       "register_pytree_node",
       [](nb::type_object type, nb::callable flatten, nb::callable unflatten) {
         if (registry().contains(type)) {

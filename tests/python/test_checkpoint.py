@@ -112,6 +112,25 @@ POLICIES = {
     "only_h": lambda p: p.save_only_these_names("h", "u"),
     "any_but_h": lambda p: p.save_any_names_but_these("h"),
     "anything_except_h": lambda p: p.save_anything_except_these_names("h"),
+    "dots_or_t": lambda p: p.save_from_both_policies(
+        p.dots_with_no_batch_dims_saveable, p.save_only_these_names("t")
+    ),
+    "h_or_t": lambda p: p.save_from_both_policies(
+        p.save_only_these_names("h"), p.save_only_these_names("t", "h")
+    ),
+    "h_or_any_but_h": lambda p: p.save_from_both_policies(
+        p.save_only_these_names("h"), p.save_any_names_but_these("h", "u")
+    ),
+    "any_but_h_or_any_but_t": lambda p: p.save_from_both_policies(
+        p.save_any_names_but_these("h"), p.save_any_names_but_these("t")
+    ),
+    "except_h_or_any_but_t": lambda p: p.save_from_both_policies(
+        p.save_anything_except_these_names("h"), p.save_any_names_but_these("t")
+    ),
+    "dots_or_h_or_t": lambda p: p.save_from_both_policies(
+        p.save_from_both_policies(p.dots_saveable, p.save_only_these_names("h")),
+        p.save_from_both_policies(p.nothing_saveable, p.save_only_these_names("t")),
+    ),
 }
 
 

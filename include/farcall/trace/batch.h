@@ -1,6 +1,7 @@
 // Batching: vmap of flat functions.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -36,5 +37,19 @@ FARCALL_API std::vector<std::string> mapped_axis_names();
 // Names and sizes of the axes in scope. A function recorded here may depend on them, so cache keys
 // include them.
 FARCALL_API std::vector<std::pair<std::string, int64_t>> mapped_axes();
+
+// During the scope, functions of this thread can refer to these axes, as inside of vmaps over them:
+// they can be recorded, not run.
+class FARCALL_API AxisEnvironment {
+ public:
+  explicit AxisEnvironment(std::span<const std::pair<std::string, int64_t>> axes);
+  ~AxisEnvironment();
+  AxisEnvironment(const AxisEnvironment&) = delete;
+  AxisEnvironment& operator=(const AxisEnvironment&) = delete;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace farcall

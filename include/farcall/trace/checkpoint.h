@@ -25,6 +25,9 @@ struct SavePolicy {
   std::vector<std::string> names = {};
 };
 
+// Keeps what either policy keeps. Its name joins theirs by " or ".
+FARCALL_API SavePolicy save_from_both(const SavePolicy& first, const SavePolicy& second);
+
 struct CheckpointOptions {
   std::string name = {};  // of the program
   bool prevent_cse = true;

@@ -612,6 +612,7 @@ def with_weak_type(array: Any, weak_type: bool, /) -> Array: ...
 def tree_flatten(
     tree: Any, is_leaf: Callable[[Any], bool] | None = None
 ) -> tuple[list[Any], PyTreeDef]: ...
+def tree_flatten_one_level(tree: Any) -> tuple[list[Any], Any]: ...
 def register_pytree_node(
     nodetype: type, flatten_func: Callable[..., Any], unflatten_func: Callable[..., Any]
 ) -> None: ...
@@ -646,6 +647,7 @@ def trace(
     where: str,
     name: str,
     static_argnums: Sequence[int],
+    axis_env: Sequence[tuple[str, int]],
     /,
     *args: Any,
     **kwargs: Any,

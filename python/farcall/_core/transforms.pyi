@@ -106,6 +106,9 @@ def checkpoint(
     kwargs: dict[str, Any],
     /,
 ) -> Any: ...
+def save_from_both(
+    first: tuple[str, Sequence[str]], second: tuple[str, Sequence[str]], /
+) -> tuple[str, list[str]]: ...
 def checkpoint_name(x: Any, name: str, /) -> Any: ...
 def named_call(
     function: Callable[..., Any],

@@ -1,6 +1,7 @@
 #include <farcall/trace/batch.h>
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -125,6 +126,18 @@ NamedAxis::NamedAxis(const BatchAxis& axis) : is_named_(!axis.name.empty()) {
 NamedAxis::~NamedAxis() {
   if (is_named_) named_axes.pop_back();
 }
+
+struct AxisEnvironment::State {
+  std::deque<BatchAxis> axes;
+  std::deque<NamedAxis> named;
+};
+AxisEnvironment::AxisEnvironment(std::span<const std::pair<std::string, int64_t>> axes)
+    : state_(std::make_unique<State>()) {
+  for (const auto& [name, size] : axes) {
+    state_->named.emplace_back(state_->axes.emplace_back(BatchAxis{size, name}));
+  }
+}
+AxisEnvironment::~AxisEnvironment() = default;
 
 bool names_axis(const Primitive& primitive, const ParamsPtr& params, const BatchAxis& axis) {
   if (axis.name.empty() || !primitive.axis_names) return false;

@@ -72,6 +72,30 @@ const NamedPolicy& find_policy(std::string_view name) {
                                fmt::join(all, ", ")));
 }
 
+// The policies that a name joins.
+constexpr std::string_view kOr = " or ";
+std::vector<NamedPolicy> find_policies(std::string_view joined) {
+  std::vector<NamedPolicy> result;
+  for (size_t at; (at = joined.find(kOr)) != joined.npos; joined.remove_prefix(at + kOr.size())) {
+    result.push_back(find_policy(joined.substr(0, at)));
+  }
+  result.push_back(find_policy(joined));
+  return result;
+}
+
+// Which names a policy keeps: none, those of a list, or all but those of a list. A joined policy
+// has one such part, so one list is enough for it.
+bool is_by_names(std::string_view policy) { return policy.find("names") != policy.npos; }
+bool keeps_other_names(std::string_view policy) { return policy != "save_only_these_names"; }
+
+Names names_where(const Names& names, const Names& others, bool are_among) {
+  Names result;
+  std::ranges::copy_if(names, std::back_inserter(result), [&](const std::string& name) {
+    return (std::ranges::find(others, name) != others.end()) == are_among;
+  });
+  return result;
+}
+
 // ---- partial evaluation ----
 
 // Inlines the calls of jitted functions.
@@ -95,7 +119,11 @@ struct Cut {
 };
 
 Cut cut(const Program& program, size_t num_last, const CheckpointParams& params) {
-  const NamedPolicy& policy = find_policy(params.policy);
+  const std::vector<NamedPolicy> policies = find_policies(params.policy);
+  const auto keeps = [&](const Equation& equation) {
+    return std::ranges::any_of(
+        policies, [&](const NamedPolicy& policy) { return policy.keeps(equation, params.names); });
+  };
   std::vector<bool> is_needed(program.variable_types.size(), false);
   const auto need = [&](std::span<const Atom> atoms) {
     for (const Atom atom : atoms) {
@@ -112,7 +140,7 @@ Cut cut(const Program& program, size_t num_last, const CheckpointParams& params)
     const Equation& equation = program.equations[i];
     const auto wanted = [&](uint32_t variable) -> bool { return is_needed[variable]; };
     if (std::ranges::none_of(equation.outputs, wanted)) continue;
-    if (has_effect(equation.effects) || policy.keeps(equation, params.names)) {
+    if (has_effect(equation.effects) || keeps(equation)) {
       for (const uint32_t output : equation.outputs) {
         if (!wanted(output)) continue;
         first.outputs.push_back(Atom::variable(output));
@@ -226,9 +254,49 @@ const bool kCheckpointRegistered = [] {
 
 }  // namespace
 
+SavePolicy save_from_both(const SavePolicy& first, const SavePolicy& second) {
+  SavePolicy result = {"", {}};
+  std::string by_names;
+  const auto add = [&](std::string_view name) {
+    if (result.name.find(name) == std::string::npos || name.empty()) {
+      result.name += result.name.empty() ? std::string(name) : fmt::format("{}{}", kOr, name);
+    }
+  };
+  for (const SavePolicy& each : {first, second}) {
+    for (const NamedPolicy& policy : find_policies(each.name)) {
+      if (!is_by_names(policy.name)) {
+        add(policy.name);
+        continue;
+      }
+      if (by_names.empty()) {
+        by_names = policy.name;
+        result.names = each.names;
+        continue;
+      }
+      // The names that both keep, in one list of those that are kept or of those that are not.
+      const bool had_others = keeps_other_names(by_names);
+      const bool has_others = keeps_other_names(policy.name);
+      if (had_others && has_others) {
+        result.names = names_where(result.names, each.names, /*are_among=*/true);
+      } else if (had_others) {
+        result.names = names_where(result.names, each.names, /*are_among=*/false);
+      } else if (has_others) {
+        result.names = names_where(each.names, result.names, /*are_among=*/false);
+      } else {
+        const Names more = names_where(each.names, result.names, /*are_among=*/false);
+        result.names.insert(result.names.end(), more.begin(), more.end());
+      }
+      // The later of the two in the order of kPolicies keeps more.
+      if (&find_policy(policy.name) > &find_policy(by_names)) by_names = policy.name;
+    }
+  }
+  if (!by_names.empty()) add(by_names);
+  return result;
+}
+
 std::vector<Array> checkpoint(const FlatFunction& function, std::span<const Array> inputs,
                               const CheckpointOptions& options) {
-  find_policy(options.policy.name);
+  find_policies(options.policy.name);  // raises
   const Recording recording =
       record_closure(function, types_of(inputs), varying_axes(inputs), options.name);
   std::vector<Array> operands = recording.captured;
