@@ -86,13 +86,17 @@ nb::tuple as_tuple(const Arrays& arrays) { return nb::tuple(to_python(arrays)); 
 void bind_choices(nb::module_& module) {
   const Parameter size = {"size", nb::none()}, fill_value = {"fill_value", nb::none()},
                   axis = {"axis", nb::none()}, zero = {"fill_value", 0};
-  def_function<2>(module, "nonzero",
-                  [](const Array& a, OptionalSize size, FillValues fills) {
-                    if (!size) return as_tuple(numpy::nonzero(a));
-                    if (fills.all.size() == 1) fills.all.resize(a.rank(), fills.all[0]);
-                    return as_tuple(numpy::nonzero(a, *size, fills.all));
-                  },
-                  {"a", size, fill_value});
+  def_function<2>(
+      module, "nonzero",
+      [](const Array& a, OptionalSize size, FillValues fills) {
+        if (a.rank() == 0) {
+          invalid_argument("nonzero: a must have a dimension, got a scalar; use atleast_1d");
+        }
+        if (!size) return as_tuple(numpy::nonzero(a));
+        if (fills.all.size() == 1) fills.all.resize(a.rank(), fills.all[0]);
+        return as_tuple(numpy::nonzero(a, *size, fills.all));
+      },
+      {"a", size, fill_value});
   def_function<2>(module, "argwhere",
                   [](const Array& a, OptionalSize size, const FillValues& fills) {
                     return numpy::argwhere(a, {size, fills.all});
@@ -120,6 +124,23 @@ void bind_choices(nb::module_& module) {
                  return std::tuple(found.values, found.index, found.inverse, found.counts);
                },
                {"ar", "size", "fill_value", "equal_nan"});
+  using SetFunction = Array (*)(const Array&, const Array&, const numpy::SetOptions&);
+  const std::pair<const char*, SetFunction> sets[] = {{"_setdiff1d", numpy::setdiff1d},
+                                                      {"_setxor1d", numpy::setxor1d}};
+  for (const auto& [name, function] : sets) {
+    def_function(module, name,
+                 [function = function](const Array& ar1, const Array& ar2, int64_t size,
+                                       const OptionalArray& fill, bool assume_unique) {
+                   return function(ar1, ar2, {size, fill, assume_unique});
+                 },
+                 {"ar1", "ar2", "size", "fill_value", "assume_unique"});
+  }
+  def_function(module, "_intersect1d",
+               [](const Array& ar1, const Array& ar2, int64_t size, const OptionalArray& fill) {
+                 const auto [values, first, second] = numpy::intersect1d(ar1, ar2, {size, fill});
+                 return std::tuple(values, first, second);
+               },
+               {"ar1", "ar2", "size", "fill_value"});
   def_function(module, "choose",
                [](const Array& a, const Arrays& choices, NoOut, numpy::Outside outside) {
                  return numpy::choose(a, choices, outside);

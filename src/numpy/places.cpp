@@ -171,6 +171,70 @@ Distinct unique(const Array& x, int64_t size, const std::optional<Array>& fill_v
           reshape(take(numbers, argsort(order), 0), x.shape()), subtract(ends, starts)};
 }
 
+// ---- sets ----
+
+namespace {
+
+// The places where `is_member`, padded with the number of places.
+Array member_places(const Array& is_member, int64_t size) {
+  return flatnonzero(is_member, {size, {Array(is_member.size())}});
+}
+
+// The values at places from member_places.
+Array members(const Array& values, const Array& places, const std::optional<Array>& fill_value) {
+  if (values.size() == 0)
+    return full(places.shape(), fill_value.value_or(Array(0)), values.dtype());
+  const TakeOptions inside = {.mode = "clip"};
+  const Array is_there = less(places, values.size());
+  const Array found = take(values, places, 0, inside);
+  // The default is the first member, or 0 if there is none.
+  const auto first = [](const Array& x) { return take(x, {Slice{.stop = 1}}); };
+  const Array fill = fill_value ? astype(*fill_value, values.dtype())
+                                : where(first(is_there), first(found), zeros({}, values.dtype()));
+  return where(is_there, found, fill);
+}
+
+Distinct all_distinct(const Array& x) { return unique(x, x.size()); }
+
+}  // namespace
+
+Array setdiff1d(const Array& x, const Array& y, const SetOptions& options) {
+  const Array fill = options.fill_value.value_or(Array(0));
+  if (options.assume_unique) {
+    const Array flat = ravel(x);
+    return members(flat, member_places(isin(flat, y, true), options.size), fill);
+  }
+  const Distinct found = all_distinct(x);
+  const Array is_left = logical_and(greater(found.counts, 0), isin(found.values, y, true));
+  return members(found.values, member_places(is_left, options.size), fill);
+}
+
+Array setxor1d(const Array& x, const Array& y, const SetOptions& options) {
+  const Distinct found = all_distinct(concatenate({ravel(x), ravel(y)}));
+  const Array is_common = logical_and(isin(found.values, x), isin(found.values, y));
+  const Array is_one = logical_and(greater(found.counts, 0), logical_not(is_common));
+  return members(found.values, member_places(is_one, options.size), options.fill_value);
+}
+
+Intersection intersect1d(const Array& x, const Array& y, const SetOptions& options) {
+  const ShapeDtype types[] = {x.type(), y.type()};
+  const DType dtype = promote_types(types).dtype;
+  const Array a = astype(ravel(x), dtype), b = astype(ravel(y), dtype);
+  const Distinct found = all_distinct(a);
+  const Array is_common = logical_and(greater(found.counts, 0), isin(found.values, b));
+  const Array places = member_places(is_common, options.size);
+  const Array values = members(found.values, places, options.fill_value);
+  const Array order = argsort(b), is_there = less(places, a.size());
+  const auto padded = [&](const Array& index, const Array& at) {
+    const Array size(index.size());
+    if (index.size() == 0) return full(at.shape(), size, default_int());
+    return astype(where(is_there, take(index, at, 0, {.mode = "fill", .fill_value = size}), size),
+                  default_int());
+  };
+  return {values, padded(found.index, places),
+          padded(order, searchsorted(take(b, order, 0), values))};
+}
+
 // ---- indices ----
 
 std::vector<Array> diag_indices(int64_t n, int64_t ndim) {

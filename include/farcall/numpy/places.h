@@ -52,6 +52,22 @@ struct Distinct {
 FARCALL_API Distinct unique(const Array& x, int64_t size,
                             const std::optional<Array>& fill_value = {}, bool equal_nan = true);
 
+// Sets with a number of elements that does not depend on the values: the first `size` elements in
+// ascending order, or with `assume_unique` those of setdiff1d in their order in x.
+struct SetOptions {
+  int64_t size;
+  // Pads the result. Default: the smallest element, for setdiff1d 0.
+  std::optional<Array> fill_value = {};
+  bool assume_unique = false;
+};
+FARCALL_API Array setdiff1d(const Array& x, const Array& y, const SetOptions& options);
+FARCALL_API Array setxor1d(const Array& x, const Array& y, const SetOptions& options);
+struct Intersection {
+  Array values;
+  Array first, second;  // of the first occurrences in x and y; padded with their sizes
+};
+FARCALL_API Intersection intersect1d(const Array& x, const Array& y, const SetOptions& options);
+
 // ---- indices ----
 // The indices of the diagonal of an array with `ndim` dimensions of size n, one vector per
 // dimension.

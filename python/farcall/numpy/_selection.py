@@ -35,6 +35,8 @@ def where(
         return _functions.nonzero(condition, size=size, fill_value=fill_value)
     if x is None or y is None:
         raise ValueError("where: either both or neither of x and y must be given")
+    if size is not None or fill_value is not None:
+        raise ValueError("where: size and fill_value are for indices; leave them out with x and y")
     return _functions.where(condition, x, y)
 
 

@@ -1,4 +1,4 @@
-"""Set operations. Only ``isin``, and ``union1d`` and ``unique_*`` with ``size``, can be traced."""
+"""Set operations. Except for ``isin``, they need ``size`` to be traced."""
 
 from __future__ import annotations
 
@@ -39,6 +39,10 @@ def isin(
     """Whether each element is in ``test_elements``; with ``invert``, whether it is not."""
     del assume_unique, method
     return _f._isin(asarray(element), asarray(test_elements), invert)
+
+
+def _are_traced(*arrays: Any) -> bool:
+    return any(asarray(each).is_traced for each in arrays)
 
 
 class _Pair:
@@ -91,7 +95,9 @@ def setdiff1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Array:
-    """The sorted elements of ``ar1`` that are not in ``ar2``, for known values; see union1d."""
+    """The sorted elements of ``ar1`` that are not in ``ar2``; see union1d."""
+    if size is not None and _are_traced(ar1, ar2):
+        return _f._setdiff1d(asarray(ar1), asarray(ar2), size, fill_value, assume_unique)
     pair = _Pair(ar1, ar2, "setdiff1d", assume_unique)
     places = pair.places[0][~np.isin(pair.values[0], pair.values[1])]
     if size is not None and fill_value is None:
@@ -107,7 +113,9 @@ def setxor1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Array:
-    """The sorted elements in exactly one of both arrays, whose values are known; see union1d."""
+    """The sorted elements in exactly one of both arrays; see union1d."""
+    if size is not None and _are_traced(ar1, ar2):
+        return _f._setxor1d(asarray(ar1), asarray(ar2), size, fill_value, assume_unique)
     pair = _Pair(ar1, ar2, "setxor1d", assume_unique)
     values = np.concatenate(pair.values)
     places = np.concatenate([pair.places[0], pair.places[1] + np.size(ar1)])
@@ -126,10 +134,13 @@ def intersect1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """The sorted intersection of arrays whose values are known; see union1d.
+    """The sorted intersection; see union1d.
 
     With ``return_indices``, also the index of the first occurrence in ``ar1`` and in ``ar2``.
     """
+    if size is not None and _are_traced(ar1, ar2):
+        found = _f._intersect1d(asarray(ar1), asarray(ar2), size, fill_value)
+        return found if return_indices else found[0]
     pair = _Pair(ar1, ar2, "intersect1d", assume_unique)
     _, first, second = np.intersect1d(*pair.values, assume_unique=True, return_indices=True)
     first, second = pair.places[0][first], pair.places[1][second]
