@@ -67,7 +67,7 @@ Array gather(nb::handle operand, nb::handle indices, nb::handle numbers, nb::han
   const auto field = [&](const char* name) { return field_of(numbers, name, "gather"); };
   const Array x = argument(operand, "gather", "operand");
   lax::GatherOptions options = {
-      .mode = to_mode(mode, "gather").value_or(GatherScatterMode::kFillOrDrop),
+      .mode = to_mode(mode, "gather").value_or(GatherScatterMode::kPromiseInBounds),
       .unique_indices = unique,
       .indices_are_sorted = sorted};
   if (!fill.is_none()) {

@@ -19,12 +19,20 @@
 namespace farcall::python {
 namespace {
 
+// Whether numbers of a weakly typed dtype keep their kind in `to`: a fraction is no integer, a
+// complex number no float.
+bool keeps_kind(DType from, DType to) {
+  if (is_complex(from)) return is_complex(to);
+  return !is_floating(from) || is_inexact(to);
+}
+
 // Python numbers take the dtype of the other operand.
 std::pair<Array, Array> operands(nb::handle x, nb::handle y, const std::string& function) {
   Array a = argument(x, function, "x"), b = argument(y, function, "y");
-  if (a.dtype() != b.dtype() || a.type().weak_type() != b.type().weak_type()) {
-    if (a.type().weak_type() && !b.type().weak_type()) a = convert(a, {b.dtype(), false});
-    if (b.type().weak_type() && !a.type().weak_type()) b = convert(b, {a.dtype(), false});
+  if (a.type().weak_type() != b.type().weak_type()) {
+    Array& number = a.type().weak_type() ? a : b;
+    const DType dtype = (a.type().weak_type() ? b : a).dtype();
+    if (keeps_kind(number.dtype(), dtype)) number = convert(number, {dtype, false});
   }
   return {a, b};
 }
@@ -50,6 +58,13 @@ void bind_elementwise_primitives(nb::module_& module) {
   module.attr("_elementwise") = rows;
 }
 
+// Counts negative axes from the end and sorts, as lax requires.
+std::vector<int64_t> sorted_axes(std::vector<int64_t> axes, size_t rank) {
+  for (int64_t& axis : axes) axis += axis < 0 ? static_cast<int64_t>(rank) : 0;
+  std::ranges::sort(axes);
+  return axes;
+}
+
 using LaxReduction = Array (*)(const Array&, ListOf<int64_t>);
 
 void bind_reductions(nb::module_& module) {
@@ -63,8 +78,9 @@ void bind_reductions(nb::module_& module) {
     module.def(
         name,
         [name = std::string(name), function = function](nb::handle x, nb::handle axes) {
+          const Array operand = argument(x, name, "operand");
           return wrap_object(
-              function(argument(x, name, "operand"), to_sizes(axes, name + ": axes")));
+              function(operand, sorted_axes(to_sizes(axes, name + ": axes"), operand.rank())));
         },
         nb::arg("operand").none(), nb::arg("axes").none());
   }
@@ -78,13 +94,6 @@ void bind_reductions(nb::module_& module) {
   };
   def_position("argmax", lax::argmax);
   def_position("argmin", lax::argmin);
-}
-
-// Counts negative axes from the end and sorts, as lax requires.
-std::vector<int64_t> sorted_axes(std::vector<int64_t> axes, size_t rank) {
-  for (int64_t& axis : axes) axis += axis < 0 ? static_cast<int64_t>(rank) : 0;
-  std::ranges::sort(axes);
-  return axes;
 }
 
 void bind_structural(nb::module_& module) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <farcall/core/error.h>
+#include <farcall/nn/normalization.h>
 #include <farcall/ops/special_cases.h>
 #include <farcall/ops/special_functions.h>
 #include <farcall/scipy/special.h>
@@ -67,6 +68,13 @@ void bind_special(nb::module_& module) {
                  return special::factorial(n);
                },
                {"n", {"exact", false}});
+  const auto def_along = [&](const char* name, auto function) {
+    def_function<1>(module, name,
+                    [=](const Array& x, const numpy::Axes& axes) { return function(x, axes, {}); },
+                    {"x", {"axis", nb::none()}});
+  };
+  def_along("softmax", nn::softmax);
+  def_along("log_softmax", nn::log_softmax);
   def_function(module, "zeta",
                [](const Array& x, const std::optional<Array>& q) {
                  return special::zeta(x, q.value_or(1.0));

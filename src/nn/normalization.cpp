@@ -37,9 +37,13 @@ struct Sums {
   std::vector<int64_t> axes;
 };
 Sums sums_of(const Array& x, const Axes& axes, const LogSumExpOptions& options) {
-  Array a = numpy::promote_inexact(x, "logsumexp"), factors;
-  if (options.b) {
-    factors = numpy::promote_inexact(*options.b + numpy::zeros(a.shape(), a.dtype()), "logsumexp");
+  Array a, factors;
+  if (!options.b) {
+    a = numpy::promote_inexact(x, "logsumexp");
+  } else {
+    const auto [exponents, b] = numpy::promote(x, *options.b, "logsumexp");
+    a = numpy::promote_inexact(exponents, "logsumexp");
+    factors = numpy::promote_inexact(b, "logsumexp") + numpy::zeros(a.shape(), a.dtype());
     a = a + numpy::zeros(factors.shape(), a.dtype());
     a = numpy::where(factors == 0, lowest(a), a);
   }
@@ -121,7 +125,10 @@ Array one_hot(const Array& x, int64_t num_classes, std::optional<DType> dtype, i
   Shape shape(static_cast<size_t>(rank), 1);
   shape[static_cast<size_t>(place)] = num_classes;
   const Array classes = lax::iota(DType::kInt32, shape, place);
-  const Array hit = numpy::expand_dims(x, {place}) == classes;
+  // Narrow integers are not promoted.
+  const bool is_narrow = is_integer(x.dtype()) && dtype_info(x.dtype()).bits < 8;
+  const Array index = is_narrow ? numpy::astype(x, DType::kInt32) : x;
+  const Array hit = numpy::expand_dims(index, {place}) == classes;
   return numpy::astype(hit, dtype.value_or(default_float()));
 }
 

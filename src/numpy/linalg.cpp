@@ -307,8 +307,7 @@ Array matrix_transpose(const Array& x) { return swapaxes(x, -1, -2); }
 Array diagonal(const Array& x, int64_t offset) { return numpy::diagonal(x, offset, -2, -1); }
 
 Array trace(const Array& x, int64_t offset, std::optional<DType> dtype) {
-  const Array values = diagonal(x, offset);
-  return sum(dtype ? astype(values, *dtype) : values, -1);
+  return numpy::trace(x, offset, -2, -1, dtype);
 }
 
 }  // namespace farcall::numpy::linalg

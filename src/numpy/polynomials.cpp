@@ -127,7 +127,7 @@ Array polyint(const Array& p, int64_t order, const std::optional<Array>& k) {
 }
 
 Array poly(const Array& zeros_in) {
-  Array roots = promote_inexact(zeros_in, "poly");
+  Array roots = atleast_1d(promote_inexact(zeros_in, "poly"));
   if (roots.rank() == 2 && roots.shape()[0] == roots.shape()[1]) {
     roots = farcall::linalg::eig(strengthen(roots), /*left=*/false, /*right=*/false).w;
   }

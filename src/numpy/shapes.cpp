@@ -20,13 +20,18 @@ std::vector<int64_t> distinct_axes(ListOf<int64_t> axes, size_t rank, const char
   return result;
 }
 
-Array in_dtype_of(const Array& x, std::optional<DType> dtype) {
-  return dtype ? astype(x, *dtype) : x;
-}
-
 std::vector<Array> each(ListOf<Array> arrays, Array (*change)(const Array&)) {
   std::vector<Array> result;
   for (const Array& array : arrays) result.push_back(change(array));
+  return result;
+}
+
+// The arrays in this dtype, which need no common one then.
+std::vector<Array> in_dtype(ListOf<Array> arrays, std::optional<DType> dtype) {
+  std::vector<Array> result(arrays.begin(), arrays.end());
+  if (dtype) {
+    for (Array& array : result) array = astype(array, *dtype);
+  }
   return result;
 }
 
@@ -85,13 +90,13 @@ Array rot90(const Array& x, int64_t k, std::pair<int64_t, int64_t> axes) {
 // ---- joining ----
 
 Array concatenate(ListOf<Array> arrays, std::optional<int64_t> axis, std::optional<DType> dtype) {
-  if (axis) return in_dtype_of(concatenate(arrays, *axis), dtype);
-  const std::vector<Array> flat = each(arrays, [](const Array& x) { return ravel(x); });
-  return in_dtype_of(concatenate(flat, 0), dtype);
+  const std::vector<Array> operands = in_dtype(arrays, dtype);
+  if (axis) return concatenate(operands, *axis);
+  return concatenate(each(operands, [](const Array& x) { return ravel(x); }), 0);
 }
 
 Array stack(ListOf<Array> arrays, int64_t axis, std::optional<DType> dtype) {
-  return in_dtype_of(stack(arrays, axis), dtype);
+  return stack(in_dtype(arrays, dtype), axis);
 }
 
 Array vstack(ListOf<Array> arrays, std::optional<DType> dtype) {

@@ -318,7 +318,7 @@ _OTHERS = {
           unique_indices, indices_are_sorted: promises about the indices.
           mode: for windows out of bounds, a GatherScatterMode or its name: "fill" returns
             ``fill_value``, "clip" moves them inside, "promise_in_bounds" promises that there are
-            none.
+            none. Default: "promise_in_bounds".
           fill_value: default: NaN, or the greatest integer of the dtype.
 
         Raises:

@@ -26,6 +26,8 @@ _DOCS = {
         Raises:
           ValueError: for a negative ``n``.
         """,
+    "softmax": "exp(x) / sum(exp(x)) along ``axis``, by default over all elements.",
+    "log_softmax": "log(softmax(x)) along ``axis``, computed without underflow.",
     "logit": "log(x / (1 - x)), the inverse of expit.",
     "factorial": "gamma(n + 1), which is 1 * 2 * ... * n for integers; 0 at negative integers.",
     "multigammaln": "The logarithm of the multivariate gamma function of dimension ``d``.",

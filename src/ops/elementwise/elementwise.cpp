@@ -1,10 +1,12 @@
 // The elementwise primitives without parameters, made from the rows of elementwise_list.h.
+#include <algorithm>
 #include <array>
 #include <string>
 
 #include <fmt/format.h>
 
 #include <farcall/ops/lax.h>
+#include <farcall/ops/numpy.h>
 #include <farcall/trace/interpreter.h>
 
 #include "ops/elementwise/rules.h"
@@ -122,6 +124,18 @@ Array apply_row(Index index, std::initializer_list<Array> operands) {
   return bind_one(primitives()[index], nullptr, operands);
 }
 
+// Dimensions of size 1 are repeated where both operands have the same number of dimensions.
+Array apply_binary(Index index, const Array& x, const Array& y) {
+  const auto a = x.shape(), b = y.shape();
+  if (a.size() != b.size() || std::ranges::equal(a, b)) return apply_row(index, {x, y});
+  Shape shape(a.begin(), a.end());
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 1) shape[i] = b[i];
+    if (b[i] != 1 && b[i] != shape[i]) return apply_row(index, {x, y});  // which raises
+  }
+  return apply_row(index, {numpy::broadcast_to(x, shape), numpy::broadcast_to(y, shape)});
+}
+
 }  // namespace
 
 namespace lax {
@@ -129,7 +143,7 @@ namespace lax {
 #define FARCALL_UNARY(function, ...) \
   Array function(const Array& x) { return apply_row(kIndex_##function, {x}); }
 #define FARCALL_BINARY(function, ...) \
-  Array function(const Array& x, const Array& y) { return apply_row(kIndex_##function, {x, y}); }
+  Array function(const Array& x, const Array& y) { return apply_binary(kIndex_##function, x, y); }
 #include <farcall/ops/elementwise_list.h>
 
 }  // namespace lax

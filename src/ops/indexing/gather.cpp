@@ -5,6 +5,7 @@
 #include <farcall/ops/indexing.h>
 #include <farcall/ops/promotion.h>
 #include <farcall/trace/batch.h>
+#include <farcall/trace/compile_time.h>
 #include <farcall/trace/interpreter.h>
 
 #include "ops/indexing/dimension_numbers.h"
@@ -106,6 +107,7 @@ std::string lax::fill_text(const Array& value, DType dtype) {
   if (value.rank() != 0) {
     invalid_argument(fmt::format("fill_value must be a scalar, got {}", value.type().to_string()));
   }
+  const CompileTimeEval eval;  // the number is a parameter, also while a program is recorded
   return format_element(dtype, convert(value, {dtype, false}).data());
 }
 

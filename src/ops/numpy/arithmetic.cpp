@@ -216,7 +216,9 @@ Array power(const Array& x, const Array& y) {
                     x.type().to_string(), *exponent));
   }
   const auto [a, b] = promote_counted(x, y, "power");
-  return lax::pow(a, b);
+  // As in JAX, a weakly typed base becomes strong with exponents that are not, also with integers.
+  const bool is_strong = is_integer(y.dtype()) && !y.type().weak_type();
+  return lax::pow(is_strong ? strengthen(a) : a, is_strong ? strengthen(b) : b);
 }
 
 Array negative(const Array& x) { return lax::neg(x); }
@@ -256,7 +258,7 @@ namespace {
 // by `unit`, the logarithm of the base.
 template <auto op>
 Array log_by(const Array& x, double unit, std::string_view function) {
-  const Array a = promote_inexact(x, function);
+  const Array a = strengthen(promote_inexact(x, function));
   if (!is_complex(a.dtype())) return op(a);
   const Array logarithm = lax::log(a);
   const Array parts[] = {lax::real(logarithm), lax::imag(logarithm)};

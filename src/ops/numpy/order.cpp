@@ -15,7 +15,8 @@ Array along_axis_or_flat(Array (*operation)(const Array&, int64_t, bool), const 
                          std::optional<int64_t> axis, std::optional<DType> dtype,
                          std::string_view function) {
   const auto [flat, which] = along(x, axis, function);
-  return operation(dtype ? astype(flat, *dtype) : counted(flat), which, false);
+  if (dtype == DType::kBool) return as_bool(operation(counted(as_bool(flat)), which, false));
+  return operation(dtype ? astype(flat, *dtype) : strengthen(counted(flat)), which, false);
 }
 
 }  // namespace

@@ -206,7 +206,12 @@ Array dot_general(const Array& lhs, const Array& rhs, ListOf<int64_t> lhs_contra
   const auto operand = [&](const Array& x) {
     return preferred_element_type ? widened(x, *preferred_element_type) : x;
   };
-  const Array operands[] = {operand(lhs), operand(rhs)};
+  Array operands[] = {operand(lhs), operand(rhs)};
+  if (operands[0].dtype() != operands[1].dtype()) {
+    const ShapeDtype types[] = {operands[0].type(), operands[1].type()};
+    const DType dtype = promote_types(types).dtype;
+    for (Array& each : operands) each = convert_element_type(each, dtype);
+  }
   const Array product =
       bind_one(kDotGeneral,
                make_params(DotGeneralParams{copy(lhs_contracting), copy(rhs_contracting),

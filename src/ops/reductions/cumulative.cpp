@@ -34,6 +34,16 @@ Array run_along(const Primitive& primitive, const Array& x, int64_t axis, bool r
   return bind_one(primitive, make_params(CumulativeParams{axis, reverse}), {&x, 1});
 }
 
+// Complex numbers have no loop of their own: pairs are combined.
+template <Array (*combine)(const Array&, const Array&)>
+Array run_or_combine(const Primitive& primitive, const Array& x, int64_t axis, bool reverse) {
+  if (!is_complex(x.dtype())) return run_along(primitive, x, axis, reverse);
+  const auto pairs = [](std::span<const Array> a, std::span<const Array> b) {
+    return std::vector<Array>{combine(a[0], b[0])};
+  };
+  return lax::associative_scan(pairs, {&x, 1}, reverse, axis)[0];
+}
+
 // ---- derivatives
 
 // The derivative of the same result, computed from pairs in O(size) operations.
@@ -99,13 +109,13 @@ Array cumprod(const Array& x, int64_t axis, bool reverse) {
   return run_along(kCumprod, x, axis, reverse);
 }
 Array cummax(const Array& x, int64_t axis, bool reverse) {
-  return run_along(kCummax, x, axis, reverse);
+  return run_or_combine<lax::max>(kCummax, x, axis, reverse);
 }
 Array cummin(const Array& x, int64_t axis, bool reverse) {
-  return run_along(kCummin, x, axis, reverse);
+  return run_or_combine<lax::min>(kCummin, x, axis, reverse);
 }
 Array cumlogsumexp(const Array& x, int64_t axis, bool reverse) {
-  return run_along(kCumlogsumexp, x, axis, reverse);
+  return run_or_combine<numpy::logaddexp>(kCumlogsumexp, x, axis, reverse);
 }
 
 }  // namespace lax

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include <farcall/core/layout.h>
 #include <farcall/ops/lax.h>
+#include <farcall/ops/reduce.h>
 #include <farcall/trace/interpreter.h>
 
 #include "ops/internal/register.h"
@@ -188,8 +190,17 @@ FARCALL_REGISTER_PRIMITIVE(kArgmax);
 const Primitive kArgmin = position("argmin");
 FARCALL_REGISTER_PRIMITIVE(kArgmin);
 
-Array reduce(const Primitive& primitive, const Array& x, std::span<const int64_t> axes) {
+Array reduce_along(const Primitive& primitive, const Array& x, std::span<const int64_t> axes) {
   return bind_one(primitive, make_params(ReduceParams{{axes.begin(), axes.end()}}), {&x, 1});
+}
+// Complex numbers have no loop of their own: pairs are combined.
+Array extreme(const Primitive& primitive, Array (*combine)(const Array&, const Array&),
+              double worst, const Array& x, ListOf<int64_t> axes) {
+  if (!is_complex(x.dtype())) return reduce_along(primitive, x, axes);
+  const lax::Combine pairs = [combine](std::span<const Array> a, std::span<const Array> b) {
+    return std::vector<Array>{combine(a[0], b[0])};
+  };
+  return lax::reduce({x}, {Array(worst)}, pairs, axes)[0];
 }
 Array arg_reduce(const Primitive& primitive, const Array& x, int64_t axis, DType dtype) {
   return bind_one(primitive, make_params(ArgReduceParams{axis, dtype}), {&x, 1});
@@ -199,12 +210,16 @@ Array arg_reduce(const Primitive& primitive, const Array& x, int64_t axis, DType
 
 namespace lax {
 
-Array reduce_sum(const Array& x, ListOf<int64_t> axes) { return reduce(kSum, x, axes); }
-Array reduce_prod(const Array& x, ListOf<int64_t> axes) { return reduce(kProd, x, axes); }
-Array reduce_max(const Array& x, ListOf<int64_t> axes) { return reduce(kMax, x, axes); }
-Array reduce_min(const Array& x, ListOf<int64_t> axes) { return reduce(kMin, x, axes); }
-Array reduce_and(const Array& x, ListOf<int64_t> axes) { return reduce(kAnd, x, axes); }
-Array reduce_or(const Array& x, ListOf<int64_t> axes) { return reduce(kOr, x, axes); }
+Array reduce_sum(const Array& x, ListOf<int64_t> axes) { return reduce_along(kSum, x, axes); }
+Array reduce_prod(const Array& x, ListOf<int64_t> axes) { return reduce_along(kProd, x, axes); }
+Array reduce_max(const Array& x, ListOf<int64_t> axes) {
+  return extreme(kMax, max, -std::numeric_limits<double>::infinity(), x, axes);
+}
+Array reduce_min(const Array& x, ListOf<int64_t> axes) {
+  return extreme(kMin, min, std::numeric_limits<double>::infinity(), x, axes);
+}
+Array reduce_and(const Array& x, ListOf<int64_t> axes) { return reduce_along(kAnd, x, axes); }
+Array reduce_or(const Array& x, ListOf<int64_t> axes) { return reduce_along(kOr, x, axes); }
 Array argmax(const Array& x, int64_t axis, DType index_dtype) {
   return arg_reduce(kArgmax, x, axis, index_dtype);
 }

@@ -74,6 +74,7 @@ Scaled<T> igammac_fraction(T a, T x) {
 
 template <class T>
 T igamma(T a, T x) {
+  if (a == 0 && x > 0) return 1;  // the limit
   if (!(a > 0) || !(x >= 0)) return kNan<T>;
   if (x == 0) return 0;
   if (x == kInfinity<T>) return a == kInfinity<T> ? kNan<T> : 1;
@@ -83,6 +84,7 @@ T igamma(T a, T x) {
 
 template <class T>
 T igammac(T a, T x) {
+  if (a == 0 && x > 0) return 0;  // the limit
   if (!(a > 0) || !(x >= 0)) return kNan<T>;
   if (x == 0) return 1;
   if (x == kInfinity<T>) return a == kInfinity<T> ? kNan<T> : 0;
@@ -131,6 +133,8 @@ T incomplete_beta_of_large(T a, T b, T x) {
 
 template <class T>
 T incomplete_beta(T a, T b, T x) {
+  if (a == 0 && b > 0 && x > 0 && x <= 1) return 1;  // the limits
+  if (b == 0 && a > 0 && x >= 0 && x < 1) return 0;
   if (!(a > 0) || !(b > 0) || !(x >= 0) || !(x <= 1)) return kNan<T>;
   if (x == 0 || x == 1) return x;
   if (a == kInfinity<T> || b == kInfinity<T>) return a == b ? kNan<T> : (a > b ? 0 : 1);
