@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
+#include <farcall/numpy/shapes.h>
 #include <farcall/ops/cumulative.h>
 #include <farcall/ops/numpy_indexing.h>
 #include <farcall/ops/numpy_statistics.h>
@@ -47,7 +48,8 @@ Lines lines_of(const Array& x, std::optional<int64_t> axis, std::string_view fun
 
 }  // namespace
 
-Mode mode(const Array& x, std::optional<int64_t> axis, bool keepdims) {
+Mode mode(const Array& x_in, std::optional<int64_t> axis, bool keepdims) {
+  const Array x = np::atleast_1d(x_in);
   const Lines lines = lines_of(x, axis, "mode");
   const Array last = np::sort(lines.x);
   Mode found;

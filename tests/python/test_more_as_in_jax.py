@@ -27,6 +27,10 @@ def nn(m: Modules) -> Any:
     return importlib.import_module(f"{m.root.__name__}.nn")
 
 
+def stats(m: Modules) -> Any:
+    return importlib.import_module(f"{m.root.__name__}.scipy.stats")
+
+
 def special(m: Modules) -> Any:
     return importlib.import_module(f"{m.root.__name__}.scipy.special")
 
@@ -92,6 +96,10 @@ def test_numbers_that_would_lose_a_part_are_refused(call: Callable[[Modules], An
         call(Modules(jax, jnp, jax.lax))
 
 
+def test_conjugates_of_floats_are_complex() -> None:
+    same_as_jax(lambda m: [m.lax.conj(X), m.root.jvp(m.lax.conj, (X,), (X,))])
+
+
 def test_products_of_two_dtypes() -> None:
     def run(m: Modules) -> Any:
         a, b = X.astype(ml_dtypes.bfloat16), np.ones((3, 3, 1), np.float32)
@@ -126,6 +134,12 @@ CASES: dict[str, Callable[[Modules], Any]] = {
     "stack": lambda m: m.np.stack([np.int8([1]), np.array([1], ml_dtypes.int4)], dtype="int32"),
     "trace": lambda m: m.np.linalg.trace(X, dtype="int8"),
     "one_hot": lambda m: nn(m).one_hot(np.array([1, 3], ml_dtypes.uint4), 4),
+    "var": lambda m: [
+        m.np.var(X, axis=1, ddof=3),
+        m.np.std(X, axis=0, ddof=3),
+        m.np.var(X, axis=1, ddof=1, where=X > 0),
+    ],
+    "mode": lambda m: list(stats(m).mode(3)) + list(stats(m).mode(2.0, keepdims=True)),
     "poly": lambda m: m.np.poly(3.0),
     "cumsum of bools": lambda m: m.np.cumsum(X, axis=0, dtype=bool),
     "nancumsum": lambda m: m.np.nancumsum(X, dtype=bool),

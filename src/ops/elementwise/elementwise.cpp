@@ -124,6 +124,13 @@ Array apply_row(Index index, std::initializer_list<Array> operands) {
   return bind_one(primitives()[index], nullptr, operands);
 }
 
+// As in JAX, the conjugate of floats is complex.
+Array apply_unary(Index index, const Array& x) {
+  const bool is_promoted = index == kIndex_conj && is_floating(x.dtype());
+  return apply_row(index,
+                   {is_promoted ? lax::convert_element_type(x, complex_dtype(x.dtype())) : x});
+}
+
 // Dimensions of size 1 are repeated where both operands have the same number of dimensions.
 Array apply_binary(Index index, const Array& x, const Array& y) {
   const auto a = x.shape(), b = y.shape();
@@ -141,7 +148,7 @@ Array apply_binary(Index index, const Array& x, const Array& y) {
 namespace lax {
 
 #define FARCALL_UNARY(function, ...) \
-  Array function(const Array& x) { return apply_row(kIndex_##function, {x}); }
+  Array function(const Array& x) { return apply_unary(kIndex_##function, x); }
 #define FARCALL_BINARY(function, ...) \
   Array function(const Array& x, const Array& y) { return apply_binary(kIndex_##function, x, y); }
 #include <farcall/ops/elementwise_list.h>

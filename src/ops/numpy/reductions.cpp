@@ -1,5 +1,6 @@
 // numpy's reductions.
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -97,6 +98,18 @@ Array count(const Array& x, const Axes& axes, const MeanOptions& options,
   return num_elements(x, axes, function);
 }
 
+// What the sum of the squares is divided by: NaN, as in JAX, if no degree of freedom is left.
+Array degrees_of_freedom(const Array& x, const Axes& axes, const VarOptions& options,
+                         std::string_view function) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  if (options.where) {
+    const Array degrees = subtract(count(x, axes, options, function), options.ddof);
+    return where(greater(degrees, 0), degrees, kNan);
+  }
+  const double degrees = num_elements(x, axes, function) - options.ddof;
+  return degrees > 0 ? degrees : kNan;
+}
+
 struct Spread {
   Array variance;  // in the dtype in which it was computed
   DType dtype;     // the dtype of the result
@@ -107,7 +120,7 @@ Spread spread_of(const Array& x, const Axes& axes, const VarOptions& options,
     invalid_argument(fmt::format("{}: dtype must be complex as {} is, got {}", function,
                                  x.type().to_string(), dtype_short_name(*options.dtype)));
   }
-  const Array degrees = subtract(count(x, axes, options, function), options.ddof);
+  const Array degrees = degrees_of_freedom(x, axes, options, function);
   const Array elements = promote_inexact(elements_of(x, options, function), function);
   const Array wide = with_range(elements);
   const MeanOptions kept{.keepdims = true, .dtype = {}, .where = options.where};
@@ -121,7 +134,7 @@ Spread spread_of(const Array& x, const Axes& axes, const VarOptions& options,
   const DType dtype = is_asked                       ? *options.dtype
                       : is_complex(elements.dtype()) ? squares.dtype()
                                                      : elements.dtype();
-  return {divide(total, maximum(degrees, 0.0)), dtype};
+  return {divide(total, degrees), dtype};
 }
 
 // Broadcasts the weights to the shape of x.

@@ -68,6 +68,19 @@ TEST(Places, OfDistinctElements) {
   EXPECT_THAT(message_of([&] { numpy::unique(x, -1); }), HasSubstr("must not be negative"));
 }
 
+TEST(Places, OfSetsOfAKnownSize) {
+  const Array x = Array::of<int32_t>({3, 1, 2, 3, 7}), y = Array::of<int32_t>({2, 7, 7, 5});
+  const numpy::Intersection common = numpy::intersect1d(x, y, {.size = 3});
+  check({
+      {"left", numpy::setdiff1d(x, y, {.size = 3}), {1, 3, 0}},
+      {"in order", numpy::setdiff1d(x, y, {.size = 3, .assume_unique = true}), {3, 1, 3}},
+      {"in one", numpy::setxor1d(x, y, {.size = 4, .fill_value = Array(9)}), {1, 3, 5, 9}},
+      {"in both", common.values, {2, 7, 2}},
+      {"first", common.first, {2, 4, 5}},
+      {"second", common.second, {0, 1, 4}},
+  });
+}
+
 TEST(Places, AsIndices) {
   const std::vector<Array> crossed =
       numpy::ix_({Array::of<int32_t>({1, 0}), Array::of<bool>({true, false, true})});
@@ -254,6 +267,10 @@ TEST(Structure, OfStrictFunctions) {
       {"slices at indices",
        lax::index_take(kCounted, {Array::of<int32_t>({2, 0, 2})}, {1}),
        {2, 5, 0, 3, 2, 5}},
+      {"sizes of 1",
+       lax::add(kCounted, Array::of<int32_t>({10, 20}, {2, 1})),
+       {10, 11, 12, 23, 24, 25}},
+      {"extreme of complex numbers", lax::real(lax::reduce_max(lax::complex(kX, kX), {0})), {5}},
       {"dot", lax::dot(kCounted, Array::of<int32_t>({1, 0, 1})), {2, 8}},
       {"stacked matrices",
        lax::batch_matmul(lax::broadcast(kCounted, {2}), numpy::ones({2, 3, 1}, DType::kInt32)),

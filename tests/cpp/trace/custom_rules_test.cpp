@@ -1,5 +1,6 @@
 // custom_jvp, custom_vjp, custom_vmap and checkpoint of functions over trees.
 #include <functional>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 
 #include <farcall/ops/loops.h>
 #include <farcall/program/text.h>
+#include <farcall/trace/checkpoint.h>
 #include <farcall/trace/custom_rules.h>
 #include <farcall/trace/derivatives.h>
 #include <farcall/trace/jit.h>
@@ -213,6 +215,29 @@ TEST(CheckpointOfTrees, KeepsArgumentsAlone) {
   EXPECT_EQ(wrapped(at).item<float>(), f(at).item<float>());
   EXPECT_EQ(values<float>(grad(wrapped)(at).weights), values<float>(grad(f)(at).weights));
   EXPECT_THAT(to_text(*make_jaxpr(grad(wrapped))(at)), HasSubstr("checkpoint["));
+}
+
+TEST(Checkpoint, PoliciesAreJoinedWithOneListOfNames) {
+  using Names = std::vector<std::string>;
+  const SavePolicy only = {"save_only_these_names", {"a", "b"}};
+  const SavePolicy but = {"save_any_names_but_these", {"b", "c"}};
+  const SavePolicy except = {"save_anything_except_these_names", {"c", "d"}};
+  const std::tuple<SavePolicy, SavePolicy, const char*, Names> rows[] = {
+      {{"dots_saveable"}, only, "dots_saveable or save_only_these_names", {"a", "b"}},
+      {only, {"save_only_these_names", {"b", "c"}}, "save_only_these_names", {"a", "b", "c"}},
+      {only, but, "save_any_names_but_these", {"c"}},
+      {but, only, "save_any_names_but_these", {"c"}},
+      {but, except, "save_anything_except_these_names", {"c"}},
+      {except, only, "save_anything_except_these_names", {"c", "d"}},
+      {{"dots_saveable"}, {"dots_saveable"}, "dots_saveable", {}},
+  };
+  for (const auto& [first, second, name, names] : rows) {
+    const SavePolicy both = save_from_both(first, second);
+    EXPECT_EQ(both.name, name);
+    EXPECT_EQ(both.names, names) << name;
+  }
+  EXPECT_THAT(error_of<Error>(ErrorCode::kInvalidArgument, [&] { save_from_both(only, {"all"}); }),
+              HasSubstr("unknown policy all"));
 }
 
 }  // namespace
