@@ -583,8 +583,7 @@ void bind_jit(nb::module_& module) {
     for (const FastEntry& entry : fast) state.cleared.push_back(entry.owner);
   });
   module.def("jit_lower", lower);
-  // Returns the program of any function and the structure of its result. Traced arrays that the
-  // function closes over become the program's first inputs.
+  // A function's program and the structure of its result. Traced arrays of closures are inputs.
   module.def("trace", [](nb::callable function, std::string where, std::string name,
                          std::vector<int64_t> numbers,
                          const std::vector<std::pair<std::string, int64_t>>& axes, nb::args args,

@@ -100,6 +100,11 @@ def test_conjugates_of_floats_are_complex() -> None:
     same_as_jax(lambda m: [m.lax.conj(X), m.root.jvp(m.lax.conj, (X,), (X,))])
 
 
+def test_exponents_of_floats_are_also_integers() -> None:
+    exponents = np.int8([[1, 2, 3], [4, 0, -1]])
+    same_as_jax(lambda m: [m.lax.pow(X, exponents), m.lax.pow(X, exponents[:1])])
+
+
 def test_products_of_two_dtypes() -> None:
     def run(m: Modules) -> Any:
         a, b = X.astype(ml_dtypes.bfloat16), np.ones((3, 3, 1), np.float32)

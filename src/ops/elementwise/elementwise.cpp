@@ -131,8 +131,12 @@ Array apply_unary(Index index, const Array& x) {
                    {is_promoted ? lax::convert_element_type(x, complex_dtype(x.dtype())) : x});
 }
 
-// Dimensions of size 1 are repeated where both operands have the same number of dimensions.
+// Dimensions of size 1 are repeated where both operands have the same number of dimensions. Whole
+// exponents of inexact numbers are converted.
 Array apply_binary(Index index, const Array& x, const Array& y) {
+  if (index == kIndex_pow && is_inexact(x.dtype()) && is_integer(y.dtype())) {
+    return apply_binary(index, x, lax::convert_element_type(y, x.dtype()));
+  }
   const auto a = x.shape(), b = y.shape();
   if (a.size() != b.size() || std::ranges::equal(a, b)) return apply_row(index, {x, y});
   Shape shape(a.begin(), a.end());
