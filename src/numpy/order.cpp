@@ -115,14 +115,33 @@ Array digitize(const Array& x, const Array& edges, bool right) {
   return where(rises, rising, count - turned);
 }
 
+namespace {
+
+// The most elements that all others are compared with; otherwise they are searched for.
+constexpr int64_t kMostCompared = 16;
+
+Array equals_any(const Array& x, const Array& others) {
+  Array found = equal(x, take(others, {0}));
+  for (int64_t i = 1; i < others.size(); ++i) {
+    found = logical_or(found, equal(x, take(others, {i})));
+  }
+  return found;
+}
+
+Array is_in_sorted(const Array& x, const Array& sorted) {
+  const Array place = minimum(searchsorted(sorted, x), sorted.size() - 1);
+  return equal(take(sorted, {place}), x);
+}
+
+}  // namespace
+
 Array isin(const Array& x, const Array& tests, bool invert) {
   if (tests.size() == 0) return full(x.shape(), invert, DType::kBool);
   const ShapeDtype types[] = {x.type(), tests.type()};
   const DType dtype = promote_types(types).dtype;
-  const Array ordered = sort(astype(ravel(tests), dtype));
-  const Array wanted = astype(x, dtype);
-  const Array place = minimum(searchsorted(ordered, wanted), ordered.size() - 1);
-  const Array found = equal(take(ordered, {place}), wanted);
+  const Array wanted = astype(x, dtype), others = astype(ravel(tests), dtype);
+  const Array found = others.size() <= kMostCompared ? equals_any(wanted, others)
+                                                     : is_in_sorted(wanted, sort(others));
   return invert ? logical_not(found) : found;
 }
 

@@ -213,9 +213,7 @@ Values pow(Emitter& e, const Call& call) {
   if (kind == DTypeKind::kSigned || kind == DTypeKind::kUnsigned) {
     return {power_of_integers(e, operands[0], operands[1])};
   }
-  const Value result = e.op("stablehlo.power", operands, call.result());
-  // XLA takes y log(|x|) for log(x ** y), which is NaN if x is negative.
-  return {e.op("stablehlo.optimization_barrier", {result}, result.type)};
+  return {e.op("stablehlo.power", operands, call.result())};
 }
 
 // No lowering for complex numbers: the order by real part first has no operation.

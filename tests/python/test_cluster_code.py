@@ -413,6 +413,26 @@ def test_random_programs(seed: int, dtype: str) -> None:
         np.testing.assert_array_equal(got, want)
 
 
+def test_equal_clusters_share_their_code() -> None:
+    x = data(12345, "float32")
+
+    def code_bytes(compiled: Any) -> int:
+        return compiled.memory_analysis().generated_code_size_in_bytes
+
+    first = fc.jit(lambda x: x * 3.25 + x).lower(x).compile()
+    result = first(x)
+    for _ in range(20):
+        first(x)
+    again = fc.jit(lambda x: x * 3.25 + x).lower(x).compile()
+    other = fc.jit(lambda x: x * 3.75 + x).lower(x).compile()
+    assert code_bytes(again) == code_bytes(first) > 0
+    assert code_bytes(other) == 0
+    np.testing.assert_array_equal(bits(again(x)), bits(result))
+    np.testing.assert_array_equal(
+        np.asarray(other(x)), np.asarray(x) * np.float32(3.75) + np.asarray(x)
+    )
+
+
 def test_code_is_made_after_enough_work_and_can_be_turned_off() -> None:
     program = """
 import numpy as np, farcall as fc

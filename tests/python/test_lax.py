@@ -231,6 +231,21 @@ def test_top_k_orders_special_values_as_jax_does(dtype):
         np.testing.assert_array_equal(np.asarray(values).astype(np.float64), sorted_by_jax)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint32", "float16", "float32"])
+def test_top_k_of_any_number_of_rows_of_any_size(dtype):
+    random = np.random.default_rng(0)
+    for shape in [(1,), (3, 17), (40, 100), (2, 5000), (3, 40, 7)]:
+        x = (random.normal(size=shape) * 5).astype(np.int64).astype(dtype)  # many are equal
+        if dtype.startswith("float"):
+            x[random.random(shape) < 0.1] = np.nan
+        for k in (0, 1, 2, 5, 16, 17, 100):
+            if k > shape[-1]:
+                continue
+            got, expected = lax.top_k(x, k), jlax.top_k(x, k)
+            np.testing.assert_array_equal(got[1], expected[1])
+            np.testing.assert_array_equal(got[0], np.take_along_axis(x, np.asarray(got[1]), -1))
+
+
 # Not against JAX, which takes subnormal numbers for zero where the processor's bfloat16 does.
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_top_k_tells_subnormal_numbers_from_zero(dtype):

@@ -1,6 +1,7 @@
 // numpy's searchsorted, interp and gradient.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include <farcall/ops/cumulative.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy_arrays.h>
+#include <farcall/ops/numpy_indexing.h>
 
 #include "ops/internal/numpy.h"
 #include "ops/internal/rules.h"
@@ -53,11 +55,25 @@ Array along_line(const Array& x, const Points& points) {
   return where(is_flat, y1, line);
 }
 
+// The order of sorted arrays, in which NaN comes last, and complex numbers are ordered by their
+// real parts first.
+Array is_less(const Array& x, const Array& y) {
+  if (is_complex(x.dtype())) {
+    const Array real_x = lax::real(x), real_y = lax::real(y);
+    const Array is_beside = lax::bitwise_not(is_less(real_y, real_x));
+    return lax::bitwise_or(is_less(real_x, real_y),
+                           lax::bitwise_and(is_beside, is_less(lax::imag(x), lax::imag(y))));
+  }
+  const Array is_below = lax::lt(x, y);
+  if (!is_floating(x.dtype())) return is_below;
+  const Array is_number = lax::eq(x, x), is_nan = lax::ne(y, y);
+  return lax::bitwise_or(is_below, lax::bitwise_and(is_nan, is_number));
+}
+
 }  // namespace
 
-// Sorts `a` and `v` together and counts the elements of `a` before each element of `v` with a
-// cumulative sum. The sort is stable, so the order of concatenation decides the side for equal
-// elements.
+// A binary search for all elements of `v` side by side: in each step, the elements of `a` before
+// one of `v` are at least as many as found.
 Array searchsorted(const Array& a, const Array& v, bool after_equal) {
   if (a.rank() != 1) {
     invalid_argument(fmt::format("searchsorted: a must be a vector, its shape is {}",
@@ -68,21 +84,19 @@ Array searchsorted(const Array& a, const Array& v, bool after_equal) {
     const PromotedDType common = promote_types(types);
     return std::pair(convert(a, common), convert(v, common));
   });
-  const Array flat = ravel(wanted);
-  const int64_t size = sorted.shape()[0], count = flat.shape()[0], all = size + count;
-  const Array joined = after_equal ? lax::concatenate(std::array{sorted, flat}, 0)
-                                   : lax::concatenate(std::array{flat, sorted}, 0);
-  const int64_t start = after_equal ? size : 0;
-  const auto number = [](int64_t value) {
-    return scalar_of(DType::kInt32, static_cast<double>(value));
-  };
-  const Array places = lax::iota(DType::kInt32, {&all, 1}, 0);
-  const Array positions = lax::sort(std::array{joined, places}, 0)[1];
-  const Array is_wanted = lax::bitwise_and(lax::ge(positions, number(start)),
-                                           lax::lt(positions, number(start + count)));
-  const Array others = lax::convert_element_type(lax::bitwise_not(is_wanted), DType::kInt32);
-  const Array counts = lax::sort(std::array{positions, lax::cumsum(others, 0)}, 0)[1];
-  return reshape(rows(counts, start, start + count), wanted.shape());
+  const int64_t size = sorted.shape()[0];
+  Array found = lax::broadcast_in_dim(scalar_of(DType::kInt32, 0), wanted.shape(), {});
+  for (auto step = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(size))); step > 0;
+       step /= 2) {
+    const Array next = lax::add(found, like(found, static_cast<double>(step)));
+    const Array is_inside = lax::le(next, like(next, static_cast<double>(size)));
+    const Array last = lax::sub(next, like(next, 1));
+    const Array element = take(sorted, last, 0, {.mode = "clip"});
+    const Array is_before =
+        after_equal ? lax::bitwise_not(is_less(wanted, element)) : is_less(element, wanted);
+    found = where(lax::bitwise_and(is_inside, is_before), next, found);
+  }
+  return found;
 }
 
 Array interp(const Array& x, const Array& xp, const Array& fp, const InterpOptions& options) {

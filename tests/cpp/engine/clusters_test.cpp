@@ -18,6 +18,7 @@
 #include <farcall/trace/placement.h>
 #include <farcall/trace/record.h>
 
+#include "engine/native/form_clusters.h"
 #include "kernel_testing.h"
 
 namespace farcall::native {

@@ -22,6 +22,8 @@ CHANGES = {
     "lax.reduce_min({0}": "lax.reduce_min(rules.without_nan({0}, 4096)",
     # Complex powers of infinities, and huge angles.
     "lax.exp2({0}": "lax.exp2(rules.small_complex({0})",
+    # Logarithms of powers of negative numbers.
+    "lax.pow({0}": "lax.pow(rules.positive({0})",
     # Infinities and NaN in Fourier transforms.
     "lax.fft({0}": "lax.fft(rules.finite({0})",
 }

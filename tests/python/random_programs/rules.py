@@ -98,6 +98,11 @@ def small_complex(x: Any) -> Any:
     return fnp.where((abs(x.real) < 1e2) & (abs(x.imag) < 1e5), x, fnp.zeros_like(x))
 
 
+def positive(x: Any) -> Any:
+    """x without signs; complex numbers and integers as they are."""
+    return abs(x) if fnp.issubdtype(x.dtype, np.floating) else x
+
+
 def finite(x: Any) -> Any:
     """x with zeros for infinities and NaN."""
     return fnp.where(fnp.isfinite(x), x, fnp.zeros_like(x))

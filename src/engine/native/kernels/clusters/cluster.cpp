@@ -10,8 +10,10 @@
 #include <mutex>
 #include <utility>
 
+#include <farcall/core/lru_cache.h>
 #include <farcall/engine/jit_loops.h>
 #include <farcall/primitives/cluster.h>
+#include <farcall/program/value.h>
 
 #include "engine/native/jit/at_once.h"
 #include "engine/native/jit/encode.h"
@@ -267,6 +269,10 @@ class ClusterKernel {
   ClusterKernel(ProgramPtr body, std::shared_ptr<const ClusterPlan> plain)
       : body_(std::move(body)), plain_(std::move(plain)) {}
 
+  const ProgramPtr& body() const { return body_; }
+  // Without code, which needs no more memory.
+  const ClusterPlan& plain() const { return *plain_; }
+
   // The plan to run now. Thread-safe.
   const ClusterPlan& plan() const {
     if (!jit_loops()) return *plain_;
@@ -333,15 +339,38 @@ void run_cluster(const KernelCall& call) {
   run_all_tiles(plan, call, scalars, memory);
 }
 
+// Equal clusters, such as those of the layers of a network or of a function that is compiled again,
+// share a kernel with its machine code. Returns null if there is no kernel.
+std::shared_ptr<const ClusterKernel> kernel_of(const ProgramPtr& body) {
+  static std::mutex mutex;
+  static auto& kernels = *new LruCache<const ClusterKernel>;
+  const size_t hash = hash_of_program(body);
+  const auto computes_it = [&](const ClusterKernel& each) {
+    return same_program(each.body(), body);
+  };
+  {
+    const std::lock_guard lock(mutex);
+    if (auto found = kernels.find(hash, computes_it)) return found;
+  }
+  auto plan = plan_cluster(*body);
+  if (!plan) return nullptr;
+  auto made = std::make_shared<const ClusterKernel>(body, std::move(plan));
+  std::vector<std::shared_ptr<const ClusterKernel>> displaced;  // freed after the lock
+  const std::lock_guard lock(mutex);
+  displaced = kernels.insert(hash, made);
+  return made;
+}
+
 Kernel make_cluster(std::span<const ShapeDtype>, std::span<const ShapeDtype>,
                     const Params* params) {
-  const ProgramPtr& body = params_as<ClusterParams>(params).jaxpr;
-  auto plan = plan_cluster(*body);
-  if (!plan) return {};
-  Kernel kernel{.run = run_cluster, .in_place = plan->in_place};
-  kernel.scratch_bytes = plan->scalars_bytes + thread_memory(*plan);
-  kernel.data = std::make_shared<ClusterKernel>(body, std::move(plan));
-  return kernel;
+  auto kernel = kernel_of(params_as<ClusterParams>(params).jaxpr);
+  if (!kernel) return {};
+  const ClusterPlan& plain = kernel->plain();
+  const size_t scratch_bytes = plain.scalars_bytes + thread_memory(plain);
+  return {.run = run_cluster,
+          .data = std::move(kernel),
+          .scratch_bytes = scratch_bytes,
+          .in_place = plain.in_place};
 }
 
 constexpr KernelRow kRows[] = {{"cluster", make_cluster}};

@@ -108,7 +108,11 @@ struct CombineLoops {
   void (*dense)(void* target, const void* updates, int64_t size) = nullptr;
   void (*elements)(void* target, const void* updates, const WindowOffsets& offsets,
                    int64_t count) = nullptr;
-  // Same for windows on a line (Windows::Line); null if the index dtype has no such loop.
+  // Windows that are one dense run of `size` elements.
+  void (*runs)(void* target, const void* updates, const WindowOffsets& offsets, int64_t count,
+               int64_t size) = nullptr;
+  // Same as `elements` for windows on a line (Windows::Line); null if the index dtype has no such
+  // loop.
   void (*line)(void* target, const void* updates, const void* indices, int64_t count,
                Windows::Line line, bool clips) = nullptr;
 };
@@ -137,6 +141,16 @@ struct Loops {
       element = Op::combine(element, from[offsets.all[i]]);
     }
   }
+  static void runs(void* target, const void* updates, const WindowOffsets& offsets, int64_t count,
+                   int64_t size) {
+    for (int64_t i = 0; i < count; ++i) {
+      if (offsets.operand[i] < 0) continue;
+      auto* to = static_cast<T*>(target) + offsets.operand[i];
+      const auto* from = static_cast<const T*>(updates) + offsets.all[i];
+#pragma GCC ivdep
+      for (int64_t j = 0; j < size; ++j) to[j] = Op::combine(to[j], from[j]);
+    }
+  }
   template <class Index>
   static void line(void* target, const void* updates, const void* indices, int64_t count,
                    Windows::Line line, bool clips) {
@@ -160,7 +174,7 @@ CombineLoops combine_loops(DType dtype, DType indices) {
     using X = typename OperandOf<Op, T>::type;
     using L = Loops<Op, X>;
     if (kDTypeOf<T> != dtype) return;
-    found = {L::any, best_loop_of<L::dense, X>(), L::elements};
+    found = {L::any, best_loop_of<L::dense, X>(), L::elements, best_loop_of<L::runs, X>()};
     if constexpr (std::is_same_v<Op, Sum>) {
       if (indices == DType::kInt32) found.line = L::template line<int32_t>;
       if (indices == DType::kInt64) found.line = L::template line<int64_t>;
@@ -299,8 +313,11 @@ void run_combine(const KernelCall& call) {
       plan.run_elements(call, output, 0, plan.windows.count(), tiles);
     });
   }
+  const bool is_run = plan.outer.empty() && plan.widen.is_copy() && plan.run_target_step == width &&
+                      plan.run_update_step == width;
   plan.windows.walk(
       call.operands[1], /*in_any_order=*/false, [&](const WindowOffsets& offsets, int64_t count) {
+        if (is_run) return plan.loops.runs(output, updates, offsets, count, plan.run_size);
         for (int64_t i = 0; i < count; ++i) {
           if (offsets.operand[i] < 0) continue;
           plan.run_window(output + offsets.operand[i] * width, updates + offsets.all[i] * width);

@@ -107,12 +107,35 @@ struct Block<Wide> {
   void transpose() {}
 };
 
+// Up to this many rows of the source are copied one after the other; they are too few for tiles.
+constexpr int64_t kFewRows = 8;
+
+template <class T>
+void copy_few_rows(const std::byte* source, int64_t source_step, int64_t rows, std::byte* target,
+                   int64_t target_step, int64_t columns) {
+  constexpr int64_t kColumns = 512;  // whose target stays in the cache
+  for (int64_t first = 0; first < columns; first += kColumns) {
+    const int64_t end = std::min(columns, first + kColumns);
+    for (int64_t row = 0; row < rows; ++row) {
+      const std::byte* const from = source + row * source_step;
+      std::byte* const to = target + row * int64_t(sizeof(T));
+      for (int64_t column = first; column < end; ++column) {
+        const T element = load<T>(from + column * int64_t(sizeof(T)));
+        std::memcpy(to + column * target_step, &element, sizeof(T));
+      }
+    }
+  }
+}
+
 // The source is dense along rows, the target along columns. Tiles go through a buffer, so that each
 // cache line of both sides is accessed at one time only: if strides are large powers of two, the
 // lines of a tile share a few cache sets and would evict each other.
 template <class T>
 void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows, std::byte* target,
                      int64_t target_step, int64_t columns) {
+  if (rows <= kFewRows) {
+    return copy_few_rows<T>(source, source_step, rows, target, target_step, columns);
+  }
   constexpr int64_t kTile = sizeof(T) == 1 ? 64 : (sizeof(T) == 16 ? 16 : 32);
   constexpr int64_t kSize = Block<T>::kSize;
   T tile[kTile][kTile];

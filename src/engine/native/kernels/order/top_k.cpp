@@ -1,5 +1,6 @@
 // top_k: keys order in descending order of the values; a key and its position form a word. Words
-// below the k-th least one so far are kept; when no room is left, all but the k least are dropped.
+// below the k-th least one so far are kept. If k is small, they are kept in order; otherwise, when
+// no room is left, all but the k least are dropped.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -21,6 +22,8 @@ using Types = std::span<const ShapeDtype>;
 
 // Elements tested together: most groups contain none of the k largest.
 constexpr int64_t kStep = 128;
+// The most words that are kept in order.
+constexpr int64_t kMostOrdered = 16;
 
 // Computes the keys of dense elements, and the least of them.
 template <class Key>
@@ -47,7 +50,8 @@ struct TopKPlan {
   KeyLoop<uint64_t> wide = nullptr;
   Lanes lanes;
   int64_t k = 0;
-  int64_t capacity = 0;    // words that are kept
+  int64_t capacity = 0;  // words that are kept
+  bool keeps_order = false;
   bool sorts_all = false;  // every word is kept, and all are sorted
   bool by_vectors = sorts_by_vectors();
   size_t words = 0, other_words = 0, scratch_bytes = 0;
@@ -76,6 +80,15 @@ class LaneTopK {
     int64_t count = 0;
     Key limit_key = std::numeric_limits<Key>::max();
     Word limit = Positioned::make(limit_key, -1);
+    const auto insert = [&](Word word) {
+      if (count == plan.k && !(word < limit)) return;
+      int64_t at = count < plan.k ? count++ : plan.k - 1;
+      for (; at > 0 && word < words[at - 1]; --at) words[at] = words[at - 1];
+      words[at] = word;
+      if (count < plan.k) return;
+      limit = words[plan.k - 1];
+      limit_key = Positioned::key(limit);
+    };
     const auto thin_out = [&] {
       std::nth_element(words, words + plan.k - 1, words + count);
       count = plan.k;
@@ -90,6 +103,12 @@ class LaneTopK {
         Key least;
         loop_of(plan)(block + first * width, some, keys, &least);
         if (least > limit_key) continue;
+        if (plan.keeps_order) {
+          for (int64_t i = 0; i < some; ++i) {
+            if (keys[i] <= limit_key) insert(Positioned::make(keys[i], start + first + i));
+          }
+          continue;
+        }
         if (!plan.sorts_all && count + some > plan.capacity) thin_out();
         for (int64_t i = 0; i < some; ++i) {
           words[count] = Positioned::make(keys[i], start + first + i);
@@ -102,15 +121,17 @@ class LaneTopK {
       visit_elements(plan.load, elements, plan.lanes.inner, first, some, visit);
       if (!tiles.go_on(some * kStepCost)) return false;
     }
-    if (!plan.sorts_all) thin_out();
+    if (!plan.sorts_all && !plan.keeps_order) thin_out();
     return true;
   }
 
   // Sorts the words and writes the values and positions of the first k.
   static void write(const TopKPlan& plan, void* const* operands, int64_t lane, std::byte* scratch) {
-    const Word* const words = sort_words(reinterpret_cast<Word*>(scratch + plan.words),
-                                         reinterpret_cast<Word*>(scratch + plan.other_words),
-                                         plan.num_sorted(), plan.by_vectors);
+    Word* const kept = reinterpret_cast<Word*>(scratch + plan.words);
+    const Word* const words =
+        plan.keeps_order ? kept
+                         : sort_words(kept, reinterpret_cast<Word*>(scratch + plan.other_words),
+                                      plan.num_sorted(), plan.by_vectors);
     const int64_t stride = plan.lanes.inner;
     const int64_t from_first = first_of(plan.lanes, plan.lanes.size, lane);
     const int64_t to_first = first_of(plan.lanes, plan.k, lane);
@@ -197,7 +218,8 @@ Kernel make_top_k(Types inputs, Types, const Params* params) {
   plan->load = make_conversion(dtype, compute);
   plan->lanes = lanes_of(inputs[0].shape(), p.axis);
   plan->k = p.k;
-  plan->sorts_all = p.k >= plan->lanes.size / 4;
+  plan->keeps_order = p.k <= kMostOrdered;
+  plan->sorts_all = !plan->keeps_order && p.k >= plan->lanes.size / 4;
   plan->capacity =
       plan->sorts_all ? plan->lanes.size : std::min(plan->lanes.size, 2 * p.k + 2 * kStep);
   plan->narrow ? place_top_k<uint32_t>(*plan) : place_top_k<uint64_t>(*plan);

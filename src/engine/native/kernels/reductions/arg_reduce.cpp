@@ -18,13 +18,15 @@ namespace {
 using Types = std::span<const ShapeDtype>;
 
 constexpr int64_t kColumns = 256;
+// Rows of at most this many elements are scanned by one loop for several rows.
+constexpr int64_t kShortRow = 8;
 // The elements of a tile of whole rows.
 constexpr int64_t kTileElements = 32768;
 
 template <class T, bool is_max>
 bool is_better(T x, T best) {
   const bool is_beyond = is_max ? x > best : x < best;
-  if constexpr (Float<T>) return is_beyond || (x != x && best == best);
+  if constexpr (Float<T>) return is_beyond | ((x != x) & (best == best));
   return is_beyond;
 }
 
@@ -75,6 +77,22 @@ void scan_run(const void* x, int64_t size, int64_t start, void* best, int64_t* i
   *index = start + position;
 }
 
+// The indices of rows of few elements.
+template <class T, bool is_max>
+void scan_short_rows(const void* x, int64_t count, int64_t size, int64_t* indices) {
+  const auto* from = static_cast<const T*>(x);
+  for (int64_t row = 0; row < count; ++row, from += size) {
+    T best = from[0];
+    int64_t index = 0;
+    for (int64_t i = 1; i < size; ++i) {
+      const bool is_new = is_better<T, is_max>(from[i], best);
+      best = is_new ? from[i] : best;
+      index = is_new ? i : index;
+    }
+    indices[row] = index;
+  }
+}
+
 // The same for `size` columns, all at index `row`.
 template <class T, bool is_max>
 void scan_row(const void* x, int64_t size, int64_t row, void* best, int64_t* index) {
@@ -92,6 +110,7 @@ using Scan = void (*)(const void* x, int64_t size, int64_t start, void* best, in
 
 struct ArgPlan {
   Scan run = nullptr, row = nullptr;
+  void (*short_rows)(const void* x, int64_t count, int64_t size, int64_t* indices) = nullptr;
   Conversion load, store;
   int64_t outer = 1, size = 1, inner = 1;
 };
@@ -134,6 +153,21 @@ void run_dense(const ArgPlan& plan, const std::byte* operand, std::byte* results
             });
 }
 
+void run_short_rows(const ArgPlan& plan, const std::byte* operand, std::byte* results) {
+  const size_t row_bytes = static_cast<size_t>(plan.size) * plan.load.source_width;
+  run_tiles((plan.outer - 1) / kBlock + 1, num_threads_for_elements(plan.outer * plan.size),
+            [&](Tiles& tiles) {
+              int64_t indices[kBlock];
+              for (int64_t tile; tiles.next(tile);) {
+                const int64_t row = tile * kBlock, count = std::min(plan.outer - row, kBlock);
+                const auto first = static_cast<size_t>(row);
+                plan.short_rows(operand + first * row_bytes, count, plan.size, indices);
+                plan.store.run(indices, results + first * plan.store.target_width, count);
+                if (!tiles.go_on(count * plan.size * kStepCost)) return;
+              }
+            });
+}
+
 // Columns, kColumns at a time.
 void run_columns(const ArgPlan& plan, const std::byte* operand, std::byte* results) {
   const size_t width = plan.load.source_width;
@@ -160,7 +194,9 @@ void run_columns(const ArgPlan& plan, const std::byte* operand, std::byte* resul
 void run_arg_reduce(const KernelCall& call) {
   const auto& plan = *static_cast<const ArgPlan*>(call.data);
   if (plan.outer == 0 || plan.inner == 0 || plan.size == 0) return;
-  const auto run = plan.inner == 1 ? run_dense : run_columns;
+  const bool has_short_rows = plan.size <= kShortRow && plan.load.is_copy();
+  const auto run_rows = has_short_rows ? run_short_rows : run_dense;
+  const auto run = plan.inner == 1 ? run_rows : run_columns;
   run(plan, static_cast<const std::byte*>(call.operands[0]),
       static_cast<std::byte*>(call.operands[1]));
 }
@@ -174,6 +210,7 @@ Kernel make_arg_reduce(Types inputs, Types outputs, const Params* params) {
       if (kDTypeOf<T> != compute_dtype(dtype)) return;
       plan->run = best_loop<scan_run<T, is_max>>();
       plan->row = best_loop<scan_row<T, is_max>>();
+      plan->short_rows = scan_short_rows<T, is_max>;
     }
   });
   if (!plan->run) return {};
