@@ -120,9 +120,7 @@ Array mish(const Array& x) {
 
 Array gelu(const Array& x, bool approximate) {
   return unary(x, "gelu", [approximate](const Array& a) {
-    if (!approximate) {
-      return mul(times(a, 0.5), erfc(times(neg(a), 1 / std::numbers::sqrt2)));
-    }
+    if (!approximate) return mul(a, ndtr(a));
     // Beyond these bounds tanh is 1 and the cube might overflow. The logistic form 1 + tanh(z) = 2
     // / (1 + exp(-2 z)) keeps precision near 0.
     const Array inside = clamp(like(a, -30), a, like(a, 30));

@@ -227,6 +227,7 @@ bool may_be_part(const Program& program, const Equation& slice, const Equation& 
   const auto* params = try_params<ConcatenateParams>(join.params.get());
   if (!params || !slice.inputs[0].is_variable()) return false;
   const ShapeDtype type = program.variable_types[slice.outputs[0]];
+  if (type.size() == 0) return false;
   return StridedView(type, *moved_elements(program, slice))
       .stride_of_runs(Joined::run_size(type, params->dimension))
       .has_value();

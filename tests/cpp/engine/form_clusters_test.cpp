@@ -200,6 +200,14 @@ TEST(FormClusters, SlicesSideBySideAreReadInPlace) {
       ElementsAre("slice", "dynamic_update_slice", "(slice concatenate sub)"));
 }
 
+TEST(FormClusters, EmptySlicesAreNotReadInPlace) {
+  EXPECT_THAT(
+      grouping("{ lambda ; x:f32[4,40]. let a:f32[4,0] = slice[start_indices=(0, 40) "
+               "limit_indices=(4, 40) strides=(1, 1)] x b:f32[4,40] = concatenate[dimension=1] "
+               "a x c:f32[4,40] = neg b d:f32[4,40] = exp c in (d,) }"),
+      ElementsAre("slice", "(concatenate neg exp)"));
+}
+
 TEST(FormClusters, SlicesOfItsResultsAreReadByTheNextCluster) {
   EXPECT_THAT(grouping("{ lambda ; x:f32[40]. let y:f32[40] = exp x z:f32[40] = neg y a:f32[20] = "
                        "slice[start_indices=(20,) limit_indices=(40,) strides=(1,)] z b:f32[20] = "

@@ -204,17 +204,22 @@ def incomplete_beta(a: mp.mpf, b: mp.mpf, x: mp.mpf) -> Any:
 
 
 def incomplete_beta_corner(a: float, b: float, x: float) -> float:
-    if any(math.isnan(v) for v in (a, b, x)) or not (a > 0 and b > 0 and 0 <= x <= 1):
+    is_outside = any(math.isnan(v) for v in (a, b, x)) or not 0 <= x <= 1
+    if is_outside or min(a, b) < 0 or a == b == 0:
         return NAN
     if x in (0, 1):
         return float(x)
+    if 0 in (a, b):
+        return 1.0 if a == 0 else 0.0
     return NAN if a == b == INF else (0.0 if a == INF else 1.0)
 
 
 def gamma_corner(lower: bool) -> Any:
     def corner(a: float, x: float) -> float:
-        if math.isnan(a) or math.isnan(x) or a <= 0 or x < 0:
+        if math.isnan(a) or math.isnan(x) or a < 0 or x < 0 or a == x == 0:
             return NAN
+        if a == 0:
+            return 1.0 if lower else 0.0
         if x == 0:
             return 0.0 if lower else 1.0
         if x == INF:

@@ -133,8 +133,8 @@ T incomplete_beta_of_large(T a, T b, T x) {
 
 template <class T>
 T incomplete_beta(T a, T b, T x) {
-  if (a == 0 && b > 0 && x > 0 && x <= 1) return 1;  // the limits
-  if (b == 0 && a > 0 && x >= 0 && x < 1) return 0;
+  if (a == 0 && b > 0 && x >= 0 && x <= 1) return x > 0 ? 1 : 0;  // the limits
+  if (b == 0 && a > 0 && x >= 0 && x <= 1) return x < 1 ? 0 : 1;
   if (!(a > 0) || !(b > 0) || !(x >= 0) || !(x <= 1)) return kNan<T>;
   if (x == 0 || x == 1) return x;
   if (a == kInfinity<T> || b == kInfinity<T>) return a == b ? kNan<T> : (a > b ? 0 : 1);
