@@ -24,6 +24,11 @@ CHANGES = {
     "lax.exp2({0}": "lax.exp2(rules.small_complex({0})",
     # Logarithms of powers of negative numbers.
     "lax.pow({0}": "lax.pow(rules.positive({0})",
+    # The sides of branch cuts.
+    **{
+        f"lax.{name}({{0}}": f"lax.{name}(rules.without_negative_zeros({{0}})"
+        for name in ("sqrt", "acos", "asin", "acosh", "asinh")
+    },
     # Infinities and NaN in Fourier transforms.
     "lax.fft({0}": "lax.fft(rules.finite({0})",
 }
@@ -31,6 +36,9 @@ CHANGES = {
 IN_DERIVATIVES = {
     f"lax.scatter_{name}({{0}}, {{1}}, {{2}}": f"lax.scatter_{name}("
     "rules.without_nan({0}), {1}, rules.without_nan({2})"
+    for name in ("min", "max")
+} | {
+    f"lax.reduce_{name}({{0}}": f"lax.reduce_{name}(rules.without_nan({{0}})"
     for name in ("min", "max")
 }
 

@@ -103,6 +103,13 @@ def positive(x: Any) -> Any:
     return abs(x) if fnp.issubdtype(x.dtype, np.floating) else x
 
 
+def without_negative_zeros(x: Any) -> Any:
+    """x with 0.0 for -0.0 in both parts of complex numbers."""
+    if not fnp.issubdtype(x.dtype, np.complexfloating):
+        return x
+    return lax.complex(x.real + 0.0, x.imag + 0.0)
+
+
 def finite(x: Any) -> Any:
     """x with zeros for infinities and NaN."""
     return fnp.where(fnp.isfinite(x), x, fnp.zeros_like(x))
