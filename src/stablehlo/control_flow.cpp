@@ -122,7 +122,8 @@ Values while_loop(Emitter& e, const Call& call) {
   // loop and at the end of the body, and carried.
   const bool is_carried = is_ordered(*p.cond_jaxpr);
   if (is_carried) carry.push_back(goes_on(carry));
-  const RunInRegion run(e, is_carried || is_ordered(*p.body_jaxpr));
+  const bool has_order = is_carried || is_ordered(*p.body_jaxpr);
+  const RunInRegion run(e, has_order);
   run.append_outer(carry);
   const std::vector<ShapeDtype> types = types_of(carry);
   const auto step = [&](std::span<const Value> values) {
@@ -145,7 +146,7 @@ Values while_loop(Emitter& e, const Call& call) {
     if (e.num_relays() == num_relays || !e.options().layout) return Values{test};
     return Values{guarded(e, test, axes)};
   });
-  const bool is_pure = e.num_relays() == num_relays;
+  const bool is_pure = !has_order && e.num_relays() == num_relays;
   if (is_pure && is_outermost && e.options().guard && e.is_for_cpu_plugin()) {
     const auto test = [&](std::span<const Value> values) { return Values{goes_on(values)}; };
     return while_in_parts(e, carry, test, step, axes);

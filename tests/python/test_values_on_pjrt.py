@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from farcall import lax
 from farcall._plugins import find_plugin
+from farcall.experimental import io_callback
 
 pytestmark = pytest.mark.skipif(not find_plugin(), reason="no PJRT plugin is installed")
 
@@ -88,3 +89,20 @@ def test_arc_tangents_of_rows(f: Callable[..., Any], dtype: str, x64: None) -> N
     x = fnp.asarray(np.random.default_rng(0).normal(size=1000)).astype(dtype)
     x = fnp.append(x, fnp.asarray([0.0, -0.0, 1.0, fc.dtypes.finfo(dtype).max], dtype))
     check(f, x, rtol=4 * float(fc.dtypes.finfo(dtype).eps), atol=1e-37)  # zero in XLA
+
+
+def test_while_loops_with_effects_that_never_happen() -> None:
+    """Such a loop passes on the order of effects, but nothing in it is called."""
+
+    def f(x: fc.Array) -> fc.Array:
+        def step(carry: Any) -> Any:
+            i, y = carry
+            empty = fnp.zeros(0)
+            y, _ = lax.scan(
+                lambda c, e: (io_callback(np.add, c, c, e, ordered=True), None), y, empty
+            )
+            return i + 1, y * 2
+
+        return lax.while_loop(lambda carry: carry[0] < 3, step, (0, x))[1]
+
+    check(f, fnp.asarray([1.0, 2.0], "float32"))
