@@ -72,12 +72,42 @@ Value convolve(Emitter& e, const Value& lhs, const Value& rhs, ShapeDtype result
   return whole(e.op("stablehlo.convolution", operands, result, attributes), p.out_spec);
 }
 
+// Whether XLA ends the process: it swaps the operands if a dimension of the kernel is larger than
+// that of the other operand, but not those dimensions that are dilated and smaller.
+bool is_swapped_in_part(const ConvParams& p, ShapeDtype lhs, ShapeDtype rhs) {
+  bool has_larger = false, is_dilated = false;
+  for (size_t i = 2; i < p.lhs_spec.size(); ++i) {
+    const int64_t size = lhs.shape()[static_cast<size_t>(p.lhs_spec[i])];
+    has_larger |= rhs.shape()[static_cast<size_t>(p.rhs_spec[i])] > size;
+    is_dilated |= p.lhs_dilation[i - 2] != 1;
+  }
+  return has_larger && is_dilated;
+}
+
+// Dilates the operand by padding; `p` then has no dilation of it.
+Value dilated(Emitter& e, const Value& lhs, ConvParams& p) {
+  std::vector<PaddingDimension> config(lhs.type.rank());
+  Shape shape(lhs.type.shape().begin(), lhs.type.shape().end());
+  for (size_t i = 2; i < p.lhs_spec.size(); ++i) {
+    const auto d = static_cast<size_t>(p.lhs_spec[i]);
+    config[d].interior = p.lhs_dilation[i - 2] - 1;
+    if (shape[d] > 0) shape[d] += (shape[d] - 1) * config[d].interior;
+    p.lhs_dilation[i - 2] = 1;
+  }
+  const ShapeDtype scalar(lhs.type.dtype(), {});
+  return e.pad(lhs, e.number(scalar, 0), config, ShapeDtype(lhs.type.dtype(), shape));
+}
+
 Values convolution(Emitter& e, const Call& call) {
-  const auto& p = call.params<ConvParams>();
+  auto p = call.params<ConvParams>();
   // cuDNN has no convolutions of integers but for some of eight bits. XLA has no empty windows.
   const bool is_for_relay =
       (e.is_for_accelerator() && is_integer(call.dtype())) || call.inputs[1].type.size() == 0;
   if (is_for_relay && e.options().relay) return {};
+  Value lhs = call.inputs[0];
+  if (e.is_for_cpu_plugin() && is_swapped_in_part(p, lhs.type, call.inputs[1].type)) {
+    lhs = dilated(e, lhs, p);
+  }
   const std::string attributes = fmt::format(
       "dimension_numbers = #stablehlo.conv<{}x{}->{}>, window_strides = {}, padding = {}, "
       "lhs_dilation = {}, rhs_dilation = {}, feature_group_count = {} : i64, "
@@ -87,7 +117,7 @@ Values convolution(Emitter& e, const Call& call) {
       array_text(p.lhs_dilation), array_text(p.rhs_dilation), p.feature_group_count,
       p.batch_group_count, precision_text(e, p.precision));
   if (!e.is_for_accelerator() || !is_complex(call.dtype())) {
-    return {convolve(e, call.inputs[0], call.inputs[1], call.result(), attributes, p)};
+    return {convolve(e, lhs, call.inputs[1], call.result(), attributes, p)};
   }
   // XLA has no complex convolutions on GPUs.
   const ShapeDtype type = call.result().with_dtype(real_dtype(call.dtype()));
@@ -95,8 +125,7 @@ Values convolution(Emitter& e, const Call& call) {
     return e.op(name, {whole}, whole.type.with_dtype(type.dtype()));
   };
   const auto product = [&](std::string_view of_lhs, std::string_view of_rhs) {
-    return convolve(e, part(of_lhs, call.inputs[0]), part(of_rhs, call.inputs[1]), type, attributes,
-                    p);
+    return convolve(e, part(of_lhs, lhs), part(of_rhs, call.inputs[1]), type, attributes, p);
   };
   constexpr std::string_view kReal = "stablehlo.real", kImag = "stablehlo.imag";
   const Value real =

@@ -106,3 +106,17 @@ def test_while_loops_with_effects_that_never_happen() -> None:
         return lax.while_loop(lambda carry: carry[0] < 3, step, (0, x))[1]
 
     check(f, fnp.asarray([1.0, 2.0], "float32"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_dilated_convolutions_with_kernels_larger_in_one_dimension(dtype: str) -> None:
+    """XLA swaps the operands in part, which ends the process, in JAX too."""
+    x = fnp.arange(15).reshape(1, 1, 5, 3).astype(dtype)
+    kernel = fnp.arange(8).reshape(1, 1, 2, 4).astype(dtype)
+
+    def f(x: fc.Array, kernel: fc.Array) -> fc.Array:
+        y = lax.conv_general_dilated(x, kernel, (1, 1), ((0, 0), (1, 1)), lhs_dilation=(2, 1))
+        return y.real
+
+    check(f, x, kernel)
+    check(lambda x, kernel: fc.vjp(f, x, kernel)[1](f(x, kernel))[1].real, x, kernel)
