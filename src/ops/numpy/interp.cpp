@@ -64,10 +64,9 @@ Array is_less(const Array& x, const Array& y) {
     return lax::bitwise_or(is_less(real_x, real_y),
                            lax::bitwise_and(is_beside, is_less(lax::imag(x), lax::imag(y))));
   }
-  const Array is_below = lax::lt(x, y);
-  if (!is_floating(x.dtype())) return is_below;
+  if (!is_floating(x.dtype())) return lax::lt(x, y);
   const Array is_number = lax::eq(x, x), is_nan = lax::ne(y, y);
-  return lax::bitwise_or(is_below, lax::bitwise_and(is_nan, is_number));
+  return lax::bitwise_or(lax::lt(x, y), lax::bitwise_and(is_nan, is_number));
 }
 
 }  // namespace
