@@ -90,7 +90,7 @@ Array searchsorted(const Array& a, const Array& v, bool after_equal) {
     const Array next = lax::add(found, like(found, static_cast<double>(step)));
     const Array is_inside = lax::le(next, like(next, static_cast<double>(size)));
     const Array last = lax::sub(next, like(next, 1));
-    const Array element = take(sorted, last, 0, {.mode = "clip"});
+    const Array element = take(sorted, last, 0, {.mode = "clip", .wrap_negative_indices = false});
     const Array is_before =
         after_equal ? lax::bitwise_not(is_less(wanted, element)) : is_less(element, wanted);
     found = where(lax::bitwise_and(is_inside, is_before), next, found);

@@ -362,11 +362,8 @@ ElementwiseSpec make_number(Types inputs, Types outputs, const Params* params) {
 
 ElementwiseSpec make_abs(Types inputs, Types, const Params*) {
   if (inputs[0].dtype() == DType::kBool) return {};
-  static const LoopTable loops = [] {
-    LoopTable made = unary_loops<Abs>();
-    made[static_cast<size_t>(DType::kComplex64)] = {complex_abs_loop(), DType::kFloat32};
-    return made;
-  }();
+  static const LoopTable loops =
+      with_loop(unary_loops<Abs>(), DType::kComplex64, {complex_abs_loop(), DType::kFloat32});
   return elementwise(loops, inputs[0].dtype());
 }
 

@@ -256,11 +256,8 @@ ElementwiseSpec make_number(Types inputs, Types outputs, const Params* params) {
 
 ElementwiseSpec make_div(Types inputs, Types, const Params*) {
   if (inputs[0].dtype() == DType::kBool) return {};
-  static const LoopTable loops = [] {
-    LoopTable made = binary_loops<Div>();
-    made[static_cast<size_t>(DType::kComplex64)] = {complex_div_loop(), DType::kComplex64};
-    return made;
-  }();
+  static const LoopTable loops =
+      with_loop(binary_loops<Div>(), DType::kComplex64, {complex_div_loop(), DType::kComplex64});
   return elementwise(loops, inputs[0].dtype());
 }
 

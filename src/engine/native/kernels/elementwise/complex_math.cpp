@@ -4,7 +4,6 @@
 #include <cmath>
 #include <complex>
 #include <limits>
-#include <type_traits>
 
 #include "engine/native/kernels/special/special.h"
 
@@ -225,54 +224,34 @@ struct ComplexPow {
   }
 };
 
-template <class Function>
-void unary(const void* const* inputs, void* output, int64_t size, int64_t) {
-  const auto* x = static_cast<const Complex64*>(inputs[0]);
+// `others`: the numbers of the operands after the first one.
+template <class Function, size_t... others>
+void loop(const void* const* inputs, void* output, int64_t size, int64_t) {
   auto* to = static_cast<Complex64*>(output);
   for (int64_t start = 0; start < size; start += kAtOnce) {
     const int64_t count = std::min(kAtOnce, size - start);
-    Parts operand, result;
-    split(x + start, &operand, count);
-    std::copy_n(operand.re, count, result.re);
-    std::copy_n(operand.im, count, result.im);
-    Function::run(result, count);
+    Parts operands[1 + sizeof...(others)], result;
+    const auto read = [&](size_t i) {
+      split(static_cast<const Complex64*>(inputs[i]) + start, &operands[i], count);
+    };
+    read(0);
+    (read(others), ...);
+    std::copy_n(operands[0].re, count, result.re);
+    std::copy_n(operands[0].im, count, result.im);
+    Function::run(result, operands[others]..., count);
     join(&result, to + start, count);
+    const auto is_rare = [&](int64_t i) {
+      return Function::is_rare(operands[0].re[i], operands[0].im[i], operands[others].re[i]...,
+                               operands[others].im[i]...);
+    };
     uint64_t rare = 0;  // as wide as the parts, so that the loop is vectorized
-    for (int64_t i = 0; i < count; ++i) {
-      rare |= Function::is_rare(operand.re[i], operand.im[i]) ? ~uint64_t(0) : 0;
-    }
+    for (int64_t i = 0; i < count; ++i) rare |= is_rare(i) ? ~uint64_t(0) : 0;
+    const auto number = [&](size_t operand, int64_t i) {
+      return Complex128(operands[operand].re[i], operands[operand].im[i]);
+    };
     for (int64_t i = 0; rare && i < count; ++i) {
-      const Complex128 number(operand.re[i], operand.im[i]);
-      if (!Function::is_rare(number.real(), number.imag())) continue;
-      to[start + i] = Complex64(Function::scalar(number));
-    }
-  }
-}
-
-template <class Function>
-void binary(const void* const* inputs, void* output, int64_t size, int64_t) {
-  const auto* x = static_cast<const Complex64*>(inputs[0]);
-  const auto* y = static_cast<const Complex64*>(inputs[1]);
-  auto* to = static_cast<Complex64*>(output);
-  for (int64_t start = 0; start < size; start += kAtOnce) {
-    const int64_t count = std::min(kAtOnce, size - start);
-    Parts operand, other, result;
-    split(x + start, &operand, count);
-    split(y + start, &other, count);
-    std::copy_n(operand.re, count, result.re);
-    std::copy_n(operand.im, count, result.im);
-    Function::run(result, other, count);
-    join(&result, to + start, count);
-    uint64_t rare = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      const bool is_rare =
-          Function::is_rare(operand.re[i], operand.im[i], other.re[i], other.im[i]);
-      rare |= is_rare ? ~uint64_t(0) : 0;
-    }
-    for (int64_t i = 0; rare && i < count; ++i) {
-      const Complex128 a(operand.re[i], operand.im[i]), b(other.re[i], other.im[i]);
-      if (!Function::is_rare(a.real(), a.imag(), b.real(), b.imag())) continue;
-      to[start + i] = Complex64(Function::scalar(a, b));
+      if (is_rare(i))
+        to[start + i] = Complex64(Function::scalar(number(0, i), number(others, i)...));
     }
   }
 }
@@ -306,31 +285,31 @@ void magnitudes(const void* const* inputs, void* output, int64_t size, int64_t) 
 Loop complex_math_loop(MathFunction function) {
   switch (function) {
     case MathFunction::kExp:
-      return best_loop_of<unary<ComplexExp>, Complex64>();
+      return best_loop_of<loop<ComplexExp>, Complex64>();
     case MathFunction::kLog:
-      return best_loop_of<unary<ComplexLog>, Complex64>();
+      return best_loop_of<loop<ComplexLog>, Complex64>();
     case MathFunction::kSqrt:
-      return best_loop_of<unary<ComplexSqrt>, Complex64>();
+      return best_loop_of<loop<ComplexSqrt>, Complex64>();
     case MathFunction::kSin:
-      return best_loop_of<unary<ComplexSin>, Complex64>();
+      return best_loop_of<loop<ComplexSin>, Complex64>();
     case MathFunction::kCos:
-      return best_loop_of<unary<ComplexCos>, Complex64>();
+      return best_loop_of<loop<ComplexCos>, Complex64>();
     case MathFunction::kTan:
-      return best_loop_of<unary<ComplexTan>, Complex64>();
+      return best_loop_of<loop<ComplexTan>, Complex64>();
     case MathFunction::kSinh:
-      return best_loop_of<unary<ComplexSinh>, Complex64>();
+      return best_loop_of<loop<ComplexSinh>, Complex64>();
     case MathFunction::kCosh:
-      return best_loop_of<unary<ComplexCosh>, Complex64>();
+      return best_loop_of<loop<ComplexCosh>, Complex64>();
     case MathFunction::kTanh:
-      return best_loop_of<unary<ComplexTanh>, Complex64>();
+      return best_loop_of<loop<ComplexTanh>, Complex64>();
     case MathFunction::kPow:
-      return best_loop_of<binary<ComplexPow>, Complex64>();
+      return best_loop_of<loop<ComplexPow, 1>, Complex64>();
     default:
       return nullptr;
   }
 }
 
-Loop complex_div_loop() { return best_loop_of<binary<ComplexDiv>, Complex64>(); }
+Loop complex_div_loop() { return best_loop_of<loop<ComplexDiv, 1>, Complex64>(); }
 Loop complex_abs_loop() { return best_loop_of<magnitudes, Complex64>(); }
 
 }  // namespace farcall::native

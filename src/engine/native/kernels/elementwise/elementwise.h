@@ -31,6 +31,12 @@ struct TypedLoop {
 };
 using LoopTable = std::array<TypedLoop, kNumDTypes>;  // by the dtype computed in
 
+// `loops`, with this loop for `dtype`.
+inline LoopTable with_loop(LoopTable loops, DType dtype, TypedLoop loop) {
+  loops[static_cast<size_t>(dtype)] = loop;
+  return loops;
+}
+
 // What an operation does with each element. Each input has the shape of the output, or one element,
 // which is repeated.
 struct ElementwiseSpec {

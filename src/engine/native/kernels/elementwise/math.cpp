@@ -126,11 +126,8 @@ void ndtr_of_floats(const void* const* inputs, void* output, int64_t size, int64
 
 ElementwiseSpec make_ndtr(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype>,
                           const Params*) {
-  static const LoopTable loops = [] {
-    LoopTable made = unary_loops<Ndtr>();
-    made[static_cast<size_t>(DType::kFloat32)] = {best_loop<ndtr_of_floats>(), DType::kFloat32};
-    return made;
-  }();
+  static const LoopTable loops = with_loop(unary_loops<Ndtr>(), DType::kFloat32,
+                                           {best_loop<ndtr_of_floats>(), DType::kFloat32});
   return elementwise(loops, inputs[0].dtype());
 }
 

@@ -12,11 +12,11 @@ namespace farcall::native {
 inline LoopTable with_math_loops(LoopTable loops, MathFunction function) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
     if (const Loop loop = math_loop(function, dtype)) {
-      loops[static_cast<size_t>(dtype)] = {loop, dtype};
+      loops = with_loop(loops, dtype, {loop, dtype});
     }
   }
   if (const Loop loop = complex_math_loop(function)) {
-    loops[static_cast<size_t>(DType::kComplex64)] = {loop, DType::kComplex64};
+    loops = with_loop(loops, DType::kComplex64, {loop, DType::kComplex64});
   }
   return loops;
 }

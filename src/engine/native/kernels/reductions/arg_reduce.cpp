@@ -49,10 +49,19 @@ int64_t first_position(const T* x, int64_t size, IsFound is_found) {
   while (!is_found(x[i])) ++i;
   return i;
 }
+template <class T, bool is_max>
+T best_of(const T* x, int64_t size) {
+  using Op = std::conditional_t<is_max, Maximum, Minimum>;
+  if constexpr (Float<T>) {
+    T best;
+    if (size >= kLeastExtremeRun && find_extremes(x, 1, size, is_max, &best) == 1) return best;
+  }
+  return reduce_lanes<Op, T>(x, size, x[0]);
+}
+
 // The position of the first NaN, or else of the first extreme value.
 template <class T, bool is_max>
 int64_t position_of_best(const T* x, int64_t size) {
-  using Op = std::conditional_t<is_max, Maximum, Minimum>;
   if constexpr (Float<T>) {
     if (size >= kLeastExtremeRun) {
       const int64_t position = find_extreme_position(x, size, is_max);
@@ -60,19 +69,19 @@ int64_t position_of_best(const T* x, int64_t size) {
       return first_position(x, size, [](T element) { return element != element; });
     }
   }
-  const T best = reduce_lanes<Op, T>(x, size, x[0]);
+  const T best = best_of<T, is_max>(x, size);
   return first_position(x, size,
                         [best](T element) { return element == best || element != element; });
 }
 
 // Compares the elements of x, whose first index is `start`, with the best so far. At start 0 there
-// is no best yet.
+// is no best yet. Looks for a position only if the best of these elements is better.
 template <class T, bool is_max>
 void scan_run(const void* x, int64_t size, int64_t start, void* best, int64_t* index) {
   const auto* from = static_cast<const T*>(x);
   auto& value = *static_cast<T*>(best);
+  if (start != 0 && !is_better<T, is_max>(best_of<T, is_max>(from, size), value)) return;
   const int64_t position = position_of_best<T, is_max>(from, size);
-  if (start != 0 && !is_better<T, is_max>(from[position], value)) return;
   value = from[position];
   *index = start + position;
 }

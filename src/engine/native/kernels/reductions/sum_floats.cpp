@@ -60,16 +60,22 @@ double sum_of_vectors(D d, hn::Vec<D>* vectors) {
   return sum_of_halves<hn::MaxLanes(d)>(lanes);
 }
 
-// Element i is added to part i modulo kPartsOfSum.
-double short_sum(const float* x, int64_t size, double zero) {
-  const hn::CappedTag<double, kPartsOfSum> d;
+// Element i is added to part i modulo `parts`.
+template <int64_t parts>
+double sum_in_parts(const float* x, int64_t size, double zero) {
+  const hn::CappedTag<double, parts> d;
   const hn::Rebind<float, decltype(d)> narrow;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
-  constexpr int64_t kVectors = kPartsOfSum / kLanes;
+  constexpr int64_t kVectors = parts / kLanes;
   hn::Vec<decltype(d)> sums[kVectors];
   for (auto& each : sums) each = hn::Set(d, zero);
   int64_t i = 0;
-  for (; i + kPartsOfSum <= size; i += kPartsOfSum) {
+  for (; i + parts <= size; i += parts) {
+    // The next row often follows this one in memory.
+    for (int64_t at = 0; parts == kSums && at < parts; at += kLine) {
+      hwy::Prefetch(x + i + kAhead + at);
+    }
+#pragma GCC unroll 64
     for (int64_t v = 0; v < kVectors; ++v) {
       sums[v] = hn::Add(sums[v], hn::PromoteTo(d, hn::LoadU(narrow, x + i + v * kLanes)));
     }
@@ -79,24 +85,8 @@ double short_sum(const float* x, int64_t size, double zero) {
 }
 
 double sum(const float* x, int64_t size, double zero) {
-  if (size < kSums) return short_sum(x, size, zero);
-  const hn::ScalableTag<double> d;
-  const hn::Rebind<float, decltype(d)> narrow;
-  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
-  constexpr int64_t kVectors = kSums / kLanes;
-  hn::Vec<decltype(d)> sums[kVectors];
-  for (auto& each : sums) each = hn::Set(d, zero);
-  int64_t i = 0;
-  for (; i + kSums <= size; i += kSums) {
-    // The next row often follows this one in memory.
-    for (int64_t at = 0; at < kSums; at += kLine) hwy::Prefetch(x + i + kAhead + at);
-#pragma GCC unroll 64
-    for (int64_t v = 0; v < kVectors; ++v) {
-      sums[v] = hn::Add(sums[v], hn::PromoteTo(d, hn::LoadU(narrow, x + i + v * kLanes)));
-    }
-  }
-  add_rest<kVectors>(d, x + i, size - i, sums);
-  return sum_of_vectors<kVectors>(d, sums);
+  return size < kSums ? sum_in_parts<kPartsOfSum>(x, size, zero)
+                      : sum_in_parts<kSums>(x, size, zero);
 }
 
 void sums(const float* x, int64_t count, int64_t size, double zero, double* accumulators) {
