@@ -85,7 +85,7 @@ bool is_swapped_in_part(const ConvParams& p, ShapeDtype lhs, ShapeDtype rhs) {
 }
 
 // Dilates the operand by padding; `p` then has no dilation of it.
-Value dilated(Emitter& e, const Value& lhs, ConvParams& p) {
+Value dilated_operand(Emitter& e, const Value& lhs, ConvParams& p) {
   std::vector<PaddingDimension> config(lhs.type.rank());
   Shape shape(lhs.type.shape().begin(), lhs.type.shape().end());
   for (size_t i = 2; i < p.lhs_spec.size(); ++i) {
@@ -106,7 +106,7 @@ Values convolution(Emitter& e, const Call& call) {
   if (is_for_relay && e.options().relay) return {};
   Value lhs = call.inputs[0];
   if (e.is_for_cpu_plugin() && is_swapped_in_part(p, lhs.type, call.inputs[1].type)) {
-    lhs = dilated(e, lhs, p);
+    lhs = dilated_operand(e, lhs, p);
   }
   const std::string attributes = fmt::format(
       "dimension_numbers = #stablehlo.conv<{}x{}->{}>, window_strides = {}, padding = {}, "

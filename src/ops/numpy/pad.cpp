@@ -79,7 +79,7 @@ Array repeated(const Array& part, int64_t axis, int64_t count) {
 
 // `count` elements from `end` towards the elements at index `at`, which are excluded.
 Array ramp(const Array& x, int64_t axis, int64_t at, const Array& end, int64_t count) {
-  const Array edge = squeeze(slice_along(x, axis, at, at + 1), {{axis}});
+  const Array edge = squeeze(slice_along(x, axis, at, at + 1), {axis});
   return linspace(end, edge, count, /*endpoint=*/false, x.dtype(), axis);
 }
 
