@@ -1,6 +1,8 @@
 // Arrays in registers, and the equations that move or combine their elements.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,12 +13,19 @@
 
 namespace farcall::native::jit {
 
+// A version of an array that a loop changes in memory (places.h).
+struct Place {
+  size_t number;
+  uint32_t version;
+};
+
 // An array or scalar in registers: its elements in order, one or several in each register. Without
-// parts it is not kept in registers.
+// parts it is not kept in registers. Arrays in memory are in row-major order.
 struct Value {
   ShapeDtype type;
   std::vector<Arg> parts;
-  std::optional<Arg> address{};  // where memory holds it as well, in row-major order
+  std::optional<Arg> address{};  // where memory holds it as well, unchanged
+  std::optional<Place> place{};
 };
 
 // Slices, stacks, transposes and reductions with one register for each element. No value for other

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -212,12 +213,19 @@ struct Inst {
   }
 };
 
+// A carry that stays in memory: its initial value is copied to its result before the code runs.
+// `initial` and `result` are indices of pointers.
+struct InPlace {
+  size_t initial, result, nbytes;
+};
+
 struct Code {
   std::vector<RegType> regs;
   std::vector<Inst> insts;
   uint32_t num_labels = 0;
   int32_t workspace_bytes = 0;
   std::vector<std::shared_ptr<const void>> kernels{};  // that it calls
+  std::vector<InPlace> in_place{};
 };
 
 }  // namespace farcall::native::jit

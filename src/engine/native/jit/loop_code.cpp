@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 #include <farcall/core/interrupt.h>
@@ -74,6 +75,7 @@ std::string LoopCode::make_code() const {
   if (bytes.empty()) return "too many operations";
   memory_ = ExecutableMemory(bytes);
   kernels_ = std::move(code.kernels);
+  in_place_ = std::move(code.in_place);
   return memory_.data() ? "" : "the operating system does not allow executable memory";
 }
 
@@ -88,6 +90,11 @@ size_t LoopCode::nbytes() const {
 }
 
 int64_t LoopCode::run(void* const* pointers, int64_t steps) const {
+  for (const auto& [initial, result, nbytes] : in_place_) {
+    if (pointers[result] != pointers[initial]) {
+      std::memcpy(pointers[result], pointers[initial], nbytes);
+    }
+  }
   Frame frame{pointers, steps};
   const auto entry = std::bit_cast<Entry>(entry_.load(std::memory_order_relaxed));
   if (entry(&frame) != 0) rethrow_kept_interrupt();

@@ -14,6 +14,7 @@
 #include <farcall/program/engine.h>
 #include <farcall/program/program.h>
 
+#include "engine/native/jit/ir.h"
 #include "engine/native/jit/memory.h"
 
 namespace farcall::native::jit {
@@ -58,6 +59,7 @@ class LoopCode {
   mutable std::atomic<bool> is_made_{false};
   mutable ExecutableMemory memory_;
   mutable std::vector<std::shared_ptr<const void>> kernels_;  // that the code calls
+  mutable std::vector<InPlace> in_place_;
   mutable std::string why_not_;
 };
 

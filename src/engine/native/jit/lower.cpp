@@ -1,9 +1,6 @@
 #include "engine/native/jit/lower.h"
 
-#include <algorithm>
 #include <bit>
-#include <functional>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -12,80 +9,21 @@
 #include <farcall/primitives/cluster.h>
 #include <farcall/primitives/structural.h>
 
-#include "core/internal/joined.h"
-#include "engine/native/jit/builder.h"
-#include "engine/native/jit/elements.h"
-#include "engine/native/jit/packing.h"
-#include "engine/native/jit/products.h"
+#include "engine/native/jit/indexing.h"
+#include "engine/native/jit/lowering.h"
 #include "engine/native/kernels/movement/rows.h"
 
 namespace farcall::native::jit {
 namespace {
 
-// The steps of an inner loop that is unrolled.
-constexpr int64_t kMostUnrolled = 16;
 // Unrolled steps may contain other loops, so a short program can become long.
 constexpr size_t kMostEquations = 20000, kMostRegs = 20000;
 
-using Values = std::vector<Value>;
-
-class Lowering {
- public:
-  explicit Lowering(Packing packing) : packing_(packing), products_(packing_) {}
-
-  Code scan(const ScanParams& scan);
-  Code while_loop(const WhileParams& loop);
-
- private:
-  // The registers of a carry.
-  struct Carried {
-    Value value;
-    std::vector<Reg> regs;
-  };
-
-  // ---- memory
-  Arg pointer(size_t number) {
-    return b_.add(Op::kPointer, general(8), {}, static_cast<int64_t>(number));
-  }
-  Value load(ShapeDtype type, Arg address) {
-    check_room();
-    return jit::load(b_, packing_, type, address);
-  }
-  // An array that no step changes; it stays in memory if it is large.
-  Value invariant(ShapeDtype type, Arg address);
-  Value constant(ShapeDtype type, const Storage& storage);
-  void check_room();
-
-  // ---- programs
-  Values run(const Program& program, std::span<const Value> inputs);
-  Values run(const Program& program, const Equation& equation, std::span<const Value> inputs);
-  Value run_elementwise(const Program& program, const Equation& equation,
-                        std::span<const Value> inputs);
-  Values run_scan(const ScanParams& scan, std::span<const Value> inputs);
-  Values run_while(const WhileParams& loop, std::span<const Value> inputs);
-  Values run_cond(const CondParams& cond, std::span<const Value> inputs);
-  // A while loop over `carries`. `after_step` adds instructions after each step.
-  void loop_while(std::vector<Carried>& carries, const WhileParams& loop,
-                  std::span<const Value> condition_consts, std::span<const Value> body_consts,
-                  const std::function<void()>& after_step);
-  void loop_count(std::vector<Carried>& carries, Arg count, const std::function<Values()>& body);
-  Carried begin_carry(const Value& initial);
-  void end_step(std::vector<Carried>& carries, std::span<const Value> results);
-  Arg part_of(const Value& value, size_t part, int lanes);
-
-  Code finish();
-
-  const Packing packing_;
-  Builder b_;
-  Products products_;
-  size_t num_equations_ = 0;
-};
-
-Values values_of(const auto& carries) {
-  Values values;
-  for (const auto& carried : carries) values.push_back(carried.value);
-  return values;
+bool is_in_memory(const Value& value) {
+  return value.parts.empty() && (value.place || value.address);
 }
+
+}  // namespace
 
 // ---- memory
 
@@ -119,6 +57,20 @@ Value Lowering::constant(ShapeDtype type, const Storage& storage) {
   return value;
 }
 
+Value Lowering::in_registers(Value value) {
+  if (!value.place) return value;
+  const Arg address = *places_.address_of(value);
+  packing_.check(value.type);
+  check_room();
+  return jit::load(b_, packing_, value.type, address, LoadTime::kHere);
+}
+
+void Lowering::store_all(const Value& value, Arg address) {
+  packing_.check(value.type);
+  check_room();
+  store(b_, packing_, value, address);
+}
+
 // ---- programs
 
 Values Lowering::run(const Program& program, std::span<const Value> inputs) {
@@ -137,16 +89,15 @@ Values Lowering::run(const Program& program, std::span<const Value> inputs) {
     }
     return values[atom.index];
   };
-  for (const Equation& equation : program.equations) {
+  for (const Equation* equation : reads_before_changes(program)) {
     check_room();
     Values operands;
-    for (const Atom atom : equation.inputs) operands.push_back(value_of(atom));
-    for (const uint32_t output : equation.outputs) packing_.check(program.variable_types[output]);
-    Values results = run(program, equation, operands);
+    for (const Atom atom : equation->inputs) operands.push_back(value_of(atom));
+    Values results = run(program, *equation, operands);
     for (size_t i = 0; i < results.size(); ++i) {
       // The result has the same elements but may have another shape.
-      results[i].type = program.variable_types[equation.outputs[i]];
-      values[equation.outputs[i]] = std::move(results[i]);
+      results[i].type = program.variable_types[equation->outputs[i]];
+      values[equation->outputs[i]] = std::move(results[i]);
     }
   }
   Values results;
@@ -171,7 +122,6 @@ Values Lowering::run(const Program& program, const Equation& equation,
     case PrimitiveKind::kBarrier:
       return {inputs.begin(), inputs.end()};
     case PrimitiveKind::kProduct:
-      return {products_.add(b_, program, equation, inputs)};
     case PrimitiveKind::kOperation:
     case PrimitiveKind::kView:
     case PrimitiveKind::kTranspose:
@@ -179,19 +129,41 @@ Values Lowering::run(const Program& program, const Equation& equation,
     default:
       throw Refusal{std::string(equation.primitive->name)};
   }
+  if (inputs.size() == 1 && is_in_memory(inputs[0])) {
+    if (keeps_order(program, equation)) return {inputs[0]};
+    if (auto made = moved_from_memory(b_, packing_, places_, program, equation, inputs[0])) {
+      return {std::move(*made)};
+    }
+  }
+  Values operands(inputs.begin(), inputs.end());
+  const bool is_at_position = is_indexing(equation);
+  for (size_t i = is_at_position ? 1 : 0; i < operands.size(); ++i) {
+    operands[i] = in_registers(std::move(operands[i]));
+  }
+  if (is_at_position) return {indexed(b_, packing_, places_, program, equation, operands)};
+  for (const uint32_t output : equation.outputs) packing_.check(program.variable_types[output]);
+  if (equation.primitive->kind == PrimitiveKind::kProduct) {
+    return {products_.add(b_, program, equation, operands)};
+  }
+  return {run_in_registers(program, equation, operands)};
+}
+
+Value Lowering::run_in_registers(const Program& program, const Equation& equation,
+                                 std::span<const Value> inputs) {
   for (const Value& input : inputs) packing_.check(input.type);
   if (packing_.lanes == 1) {
-    if (auto made = combined_elements(b_, program, equation, inputs)) return {std::move(*made)};
+    if (auto made = combined_elements(b_, program, equation, inputs)) return std::move(*made);
   } else if (keeps_order(program, equation)) {
-    return {inputs[0]};
+    return inputs[0];
   } else if (auto made = combined_registers(program, equation, inputs, packing_.lanes)) {
-    return {std::move(*made)};
-  } else if (try_params<BroadcastInDimParams>(params) && inputs[0].type.size() == 1) {
+    return std::move(*made);
+  } else if (try_params<BroadcastInDimParams>(equation.params.get()) &&
+             inputs[0].type.size() == 1) {
     const ShapeDtype type = program.variable_types[equation.outputs[0]];
     const Arg all = part_of(inputs[0], 0, packing_.lanes_of(type));
-    return {{type, std::vector<Arg>(packing_.num_parts(type), all)}};
+    return {type, std::vector<Arg>(packing_.num_parts(type), all)};
   }
-  return {run_elementwise(program, equation, inputs)};
+  return run_elementwise(program, equation, inputs);
 }
 
 // One part of an operand; a single element is repeated in all lanes.
@@ -228,258 +200,17 @@ Value Lowering::run_elementwise(const Program& program, const Equation& equation
   return result;
 }
 
-// ---- loops
-
-Lowering::Carried Lowering::begin_carry(const Value& initial) {
-  packing_.check(initial.type);
-  Carried carried{{initial.type, {}}, {}};
-  const RegType type = packing_.reg_type_of(initial.type);
-  for (const Arg& part : initial.parts) {
-    const Reg reg = b_.new_carry(type);
-    b_.move(reg, type, part);
-    carried.regs.push_back(reg);
-    carried.value.parts.push_back(Arg::reg(reg));
-  }
-  return carried;
-}
-
-// All registers of the carry change at once: a register that another one still needs is copied
-// first.
-void Lowering::end_step(std::vector<Carried>& carries, std::span<const Value> results) {
-  struct Change {
-    Reg to;
-    RegType type;
-    Arg from;
-  };
-  std::vector<Change> changes;
-  std::unordered_set<Reg> changing;
-  for (size_t i = 0; i < carries.size(); ++i) {
-    const RegType type = packing_.reg_type_of(carries[i].value.type);
-    for (size_t part = 0; part < carries[i].regs.size(); ++part) {
-      const Arg from = results[i].parts[part];
-      if (from == Arg::reg(carries[i].regs[part])) continue;
-      changing.insert(carries[i].regs[part]);
-      changes.push_back({carries[i].regs[part], type, from});
-    }
-  }
-  for (Change& change : changes) {
-    if (!change.from.is_reg() || !changing.contains(change.from.as_reg())) continue;
-    const Reg kept = b_.new_reg(change.type);
-    b_.move(kept, change.type, change.from);
-    change.from = Arg::reg(kept);
-  }
-  for (const Change& change : changes) b_.move(change.to, change.type, change.from);
-}
-
-void Lowering::loop_while(std::vector<Carried>& carries, const WhileParams& loop,
-                          std::span<const Value> condition_consts,
-                          std::span<const Value> body_consts,
-                          const std::function<void()>& after_step) {
-  const uint32_t body = b_.new_label(), test = b_.new_label();
-  b_.begin_loop();
-  b_.jump(test);
-  b_.label(body);
-  end_step(carries, run(*loop.body_jaxpr, joined<Values>(body_consts, values_of(carries))));
-  after_step();
-  b_.effect({.op = Op::kCountDown});
-  b_.label(test);
-  const auto holds = run(*loop.cond_jaxpr, joined<Values>(condition_consts, values_of(carries)));
-  b_.branch_if(holds[0].parts[0], body);
-  b_.end_loop();
-  for (const Carried& carried : carries)
-    std::ranges::for_each(carried.regs, [&](Reg r) { b_.settle(r); });
-}
-
-void Lowering::loop_count(std::vector<Carried>& carries, Arg count,
-                          const std::function<Values()>& body) {
-  const RegType type = general(8);
-  const Reg left = b_.new_carry(type);
-  b_.move(left, type, count);
-  const uint32_t top = b_.new_label();
-  b_.begin_loop();
-  b_.label(top);
-  end_step(carries, body());
-  b_.effect({.op = Op::kCountDown});
-  b_.move(left, type, b_.add(Op::kSub, type, {Arg::reg(left), Arg::constant(1)}));
-  b_.branch(Cond::kNe, type, Arg::reg(left), Arg::constant(0), top);
-  b_.end_loop();
-  for (const Carried& carried : carries)
-    std::ranges::for_each(carried.regs, [&](Reg r) { b_.settle(r); });
-}
-
-Values Lowering::run_while(const WhileParams& loop, std::span<const Value> inputs) {
-  const auto num_condition = static_cast<size_t>(loop.cond_nconsts);
-  const auto num_body = static_cast<size_t>(loop.body_nconsts);
-  std::vector<Carried> carries;
-  for (const Value& initial : inputs.subspan(num_condition + num_body)) {
-    carries.push_back(begin_carry(initial));
-  }
-  loop_while(carries, loop, inputs.first(num_condition), inputs.subspan(num_condition, num_body),
-             [] {});
-  return values_of(carries);
-}
-
-// Element i of the leading dimension.
-Value slice_of(const Value& value, int64_t i, ShapeDtype type) {
-  const auto first = value.parts.begin() + i * type.size();
-  return {type, std::vector<Arg>(first, first + type.size())};
-}
-
-Values Lowering::run_scan(const ScanParams& scan, std::span<const Value> inputs) {
-  const auto num_consts = static_cast<size_t>(scan.num_consts);
-  const auto num_carry = static_cast<size_t>(scan.num_carry);
-  const std::span<const Value> consts = inputs.first(num_consts);
-  const std::span<const Value> initial = inputs.subspan(num_consts, num_carry);
-  const std::span<const Value> xs = inputs.subspan(num_consts + num_carry);
-  const size_t num_ys = scan.jaxpr->outputs.size() - num_carry;
-  if (xs.empty() && num_ys == 0 && scan.length > 0) {
-    std::vector<Carried> carries;
-    for (const Value& each : initial) carries.push_back(begin_carry(each));
-    loop_count(carries, Arg::constant(static_cast<uint64_t>(scan.length)),
-               [&] { return run(*scan.jaxpr, joined<Values>(consts, values_of(carries))); });
-    return values_of(carries);
-  }
-  if (packing_.lanes > 1 || scan.length > kMostUnrolled || scan.length == 0) {
-    throw Refusal{fmt::format("a scan of {} slices inside", scan.length)};
-  }
-  for (const Value& x : xs) packing_.check(x.type);
-  // Unrolls the steps.
-  Values carry(initial.begin(), initial.end());
-  Values ys(num_ys);
-  const auto types = scan.jaxpr->input_types();
-  for (int64_t i = 0; i < scan.length; ++i) {
-    const int64_t step = scan.reverse ? scan.length - 1 - i : i;
-    Values operands = joined<Values>(consts, carry);
-    for (size_t x = 0; x < xs.size(); ++x) {
-      operands.push_back(slice_of(xs[x], step, types[num_consts + num_carry + x]));
-    }
-    Values results = run(*scan.jaxpr, operands);
-    for (size_t y = 0; y < num_ys; ++y) {
-      const std::vector<Arg>& slice = results[num_carry + y].parts;
-      std::vector<Arg>& all = ys[y].parts;
-      all.insert(scan.reverse ? all.begin() : all.end(), slice.begin(), slice.end());
-    }
-    results.resize(num_carry);
-    carry = std::move(results);
-  }
-  return joined<Values>(carry, ys);
-}
-
-Values Lowering::run_cond(const CondParams& cond, std::span<const Value> inputs) {
-  const Arg number = inputs[0].parts[0];
-  const std::span<const Value> operands = inputs.subspan(1);
-  const size_t last = cond.branches.size() - 1;
-  Values results;
-  std::vector<RegType> types;
-  for (const ShapeDtype& type : cond.branches[0]->output_types()) {
-    packing_.check(type);
-    results.push_back({type, {}});
-    types.push_back(packing_.reg_type_of(type));
-    for (size_t part = 0; part < packing_.num_parts(type); ++part) {
-      results.back().parts.push_back(Arg::reg(b_.new_reg(types.back())));
-    }
-  }
-  const uint32_t end = b_.new_label();
-  for (size_t i = 0; i <= last; ++i) {
-    const uint32_t next = b_.new_label();
-    // Indices out of range select the nearest branch.
-    if (i < last) b_.branch(Cond::kGt, general(4), number, Arg::constant(i), next);
-    const Values made = run(*cond.branches[i], operands);
-    for (size_t r = 0; r < results.size(); ++r) {
-      for (size_t part = 0; part < made[r].parts.size(); ++part) {
-        b_.move(results[r].parts[part].as_reg(), types[r], made[r].parts[part]);
-      }
-    }
-    if (i < last) b_.jump(end);
-    b_.label(next);
-  }
-  b_.label(end);
-  return results;
-}
-
 // ---- the whole
-
-Code Lowering::scan(const ScanParams& scan) {
-  const auto num_consts = static_cast<size_t>(scan.num_consts);
-  const auto num_carry = static_cast<size_t>(scan.num_carry);
-  const auto inputs = scan.jaxpr->input_types(), outputs = scan.jaxpr->output_types();
-  const size_t num_xs = inputs.size() - num_consts - num_carry;
-  const size_t num_ys = outputs.size() - num_carry;
-  Values consts;
-  for (size_t i = 0; i < num_consts; ++i) consts.push_back(invariant(inputs[i], pointer(i)));
-  std::vector<Carried> carries;
-  for (size_t i = num_consts; i < num_consts + num_carry; ++i) {
-    packing_.check(inputs[i]);
-    carries.push_back(begin_carry(load(inputs[i], pointer(i))));
-  }
-  // The addresses of the slices.
-  const RegType address = general(8);
-  std::vector<Reg> places;
-  std::vector<ShapeDtype> slices;
-  for (size_t i = num_consts + num_carry; i < inputs.size() + num_carry + num_ys; ++i) {
-    const bool is_x = i < inputs.size();
-    if (!is_x && i < inputs.size() + num_carry) continue;
-    slices.push_back(is_x ? inputs[i] : outputs[i - inputs.size()]);
-    packing_.check(slices.back());
-    places.push_back(b_.new_carry(address));
-    b_.move(places.back(), address, pointer(i));
-  }
-  loop_count(carries, b_.add(Op::kCount, address, {}), [&] {
-    Values operands = joined<Values>(consts, values_of(carries));
-    for (size_t i = 0; i < num_xs; ++i) operands.push_back(load(slices[i], Arg::reg(places[i])));
-    Values results = run(*scan.jaxpr, operands);
-    for (size_t i = 0; i < num_ys; ++i) {
-      store(b_, packing_, results[num_carry + i], Arg::reg(places[num_xs + i]));
-    }
-    for (size_t i = 0; i < places.size(); ++i) {
-      const auto bytes = static_cast<int64_t>(slices[i].nbytes());
-      b_.move(places[i], address, offset(b_, Arg::reg(places[i]), scan.reverse ? -bytes : bytes));
-    }
-    return results;
-  });
-  for (size_t i = 0; i < num_carry; ++i)
-    store(b_, packing_, carries[i].value, pointer(inputs.size() + i));
-  return finish();
-}
-
-Code Lowering::while_loop(const WhileParams& loop) {
-  const auto num_condition = static_cast<size_t>(loop.cond_nconsts);
-  const auto num_body = static_cast<size_t>(loop.body_nconsts);
-  const auto condition_types = loop.cond_jaxpr->input_types();
-  const auto body_types = loop.body_jaxpr->input_types();
-  Values condition_consts, body_consts;
-  for (size_t i = 0; i < num_condition; ++i) {
-    condition_consts.push_back(invariant(condition_types[i], pointer(i)));
-  }
-  for (size_t i = 0; i < num_body; ++i) {
-    body_consts.push_back(invariant(body_types[i], pointer(num_condition + i)));
-  }
-  std::vector<Carried> carries;
-  const size_t first = num_condition + num_body, num_carry = loop.body_jaxpr->outputs.size();
-  for (size_t i = 0; i < num_carry; ++i) {
-    const ShapeDtype type = body_types[num_body + i];
-    packing_.check(type);
-    carries.push_back(begin_carry(load(type, pointer(first + i))));
-  }
-  const RegType type = general(8);
-  const Reg count = b_.new_carry(type);
-  b_.move(count, type, Arg::constant(0));
-  loop_while(carries, loop, condition_consts, body_consts, [&] {
-    b_.move(count, type, b_.add(Op::kAdd, type, {Arg::reg(count), Arg::constant(1)}));
-  });
-  for (size_t i = 0; i < num_carry; ++i) {
-    store(b_, packing_, carries[i].value, pointer(first + num_carry + i));
-  }
-  b_.effect({.op = Op::kSetCount, .args = {Arg::reg(count)}});
-  return finish();
-}
 
 Code Lowering::finish() {
   Code code = b_.finish();
   code.workspace_bytes = products_.workspace_bytes();
   code.kernels = products_.take_kernels();
+  code.in_place = std::move(in_place_);
   return code;
 }
+
+namespace {
 
 // Uses several elements in a register if possible, otherwise one.
 template <class Lower>

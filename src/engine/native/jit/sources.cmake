@@ -19,11 +19,14 @@ set(FARCALL_NATIVE_JIT
   native/jit/builder.cpp
   native/jit/elementwise.cpp
   native/jit/elements.cpp
+  native/jit/indexing.cpp
   native/jit/jit_loops.cpp
   native/jit/loop_code.cpp
   native/jit/lower.cpp
+  native/jit/lower_loops.cpp
   native/jit/memory.cpp
   native/jit/packing.cpp
+  native/jit/places.cpp
   native/jit/products.cpp
   native/jit/quotients.cpp
   native/jit/tiles.cpp

@@ -13,6 +13,7 @@
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/instruction_sets.h"
 #include "engine/native/kernels/interruptible.h"
+#include "engine/native/kernels/movement/fill_value.h"
 #include "engine/native/kernels/movement/moves.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/movement/slice_start.h"
@@ -198,10 +199,6 @@ Kernel make_pad(Types inputs, Types outputs, const Params* params) {
 
 // ---- gather
 
-struct alignas(16) Element {
-  std::byte bytes[16] = {};
-};
-
 // Gathers windows on a line (Windows::Line). Elements out of bounds become `fill_value`, unless
 // `clips`.
 using TakeLoop = void (*)(const void* indices, const void* operand, void* output, int64_t count,
@@ -242,7 +239,7 @@ TakeLoop find_take_loop(DType indices, size_t width) {
 struct GatherPlan {
   Windows windows;
   StridedCopy copy, fill;  // of one window
-  Element fill_value;
+  FillValue fill_value;
   size_t width, index_width;
   TakeLoop take = nullptr;  // if the windows are on a line
 };
@@ -257,7 +254,7 @@ void run_take(const GatherPlan& plan, const KernelCall& call) {
       const int64_t first = block * kTaken, size = std::min(kTaken, count - first);
       plan.take(indices + static_cast<size_t>(first) * plan.index_width, call.operands[0],
                 output + static_cast<size_t>(first) * plan.width, size, *plan.windows.line(),
-                plan.windows.clips(), plan.fill_value.bytes);
+                plan.windows.clips(), plan.fill_value.data());
       if (!tiles.go_on(size * kStepCost)) return;
     }
   });
@@ -269,7 +266,7 @@ void gather_elements(const GatherPlan& plan, const KernelCall& call) {
   const auto* operand = static_cast<const T*>(call.operands[0]);
   auto* output = static_cast<T*>(call.operands[2]);
   T fill;
-  std::memcpy(&fill, plan.fill_value.bytes, sizeof(T));
+  std::memcpy(&fill, plan.fill_value.data(), sizeof(T));
   plan.windows.walk(call.operands[1], /*in_any_order=*/true,
                     [&](const WindowOffsets& offsets, int64_t count) {
                       for (int64_t i = 0; i < count; ++i) {
@@ -300,7 +297,7 @@ void run_gather(const KernelCall& call) {
                         const int64_t later = offsets.operand[std::min(i + kAhead, count - 1)];
                         if (later > 0) __builtin_prefetch(operand + later * width);
                         if (from < 0) {
-                          plan.fill.run(plan.fill_value.bytes, to);
+                          plan.fill.run(plan.fill_value.data(), to);
                         } else if (dense > 0) {
                           copy_bytes(operand + from * width, to, dense);
                         } else {
@@ -310,12 +307,10 @@ void run_gather(const KernelCall& call) {
                     });
 }
 
-// NaN for floats, the lowest signed and the highest unsigned integer, True, the highest words for
-// keys.
-Element default_fill(DType dtype) {
-  Element element;
+FillValue default_fill(DType dtype) {
+  FillValue element{};
   const auto from = [&]<class T>(T value) {
-    make_conversion(kDTypeOf<T>, dtype).run(&value, element.bytes, 1);
+    make_conversion(kDTypeOf<T>, dtype).run(&value, element.data(), 1);
   };
   switch (dtype_info(dtype).kind) {
     case DTypeKind::kSigned:
@@ -341,13 +336,11 @@ Kernel make_gather(Types inputs, Types outputs, const Params* params) {
   const std::vector<int64_t> no_strides(windows.shape().size(), 0);
   StridedCopy copy(width, windows.shape(), windows.operand_strides(), windows.all_strides());
   StridedCopy fill(width, windows.shape(), no_strides, windows.all_strides());
-  Element fill_value = default_fill(dtype);
-  if (p.fill_value) parse_element(dtype, *p.fill_value, fill_value.bytes);
   const TakeLoop take = windows.line() ? find_take_loop(inputs[1].dtype(), width) : nullptr;
-  return {
-      .run = run_gather,
-      .data = std::make_shared<GatherPlan>(GatherPlan{std::move(windows), copy, fill, fill_value,
-                                                      width, byte_width(inputs[1].dtype()), take})};
+  return {.run = run_gather,
+          .data = std::make_shared<GatherPlan>(GatherPlan{std::move(windows), copy, fill,
+                                                          fill_value_of(dtype, p), width,
+                                                          byte_width(inputs[1].dtype()), take})};
 }
 
 constexpr KernelRow kRows[] = {
@@ -358,6 +351,12 @@ constexpr KernelRow kRows[] = {
 };
 
 }  // namespace
+
+FillValue fill_value_of(DType dtype, const GatherParams& params) {
+  FillValue element = default_fill(dtype);
+  if (params.fill_value) parse_element(dtype, *params.fill_value, element.data());
+  return element;
+}
 
 std::span<const KernelRow> indexing_rows() { return kRows; }
 
