@@ -118,7 +118,14 @@ def test_scans_read_arrays_and_slices_of_them() -> None:
 
     at = np.random.default_rng(1).integers(0, 64, 50).astype("int32")
     check(f, values(64), ROWS, at)
-    check(lambda *a: lax.scan(lambda c, x: (c + x[c % 6], c), 0, a[0].astype("int32")), ROWS)
+
+    def walk(rows: Any) -> Any:
+        def step(c: Any, row: Any) -> Any:
+            return c + row[c % 6], c
+
+        return lax.scan(step, 0, rows)
+
+    check(walk, ROWS.astype("int32"))
 
 
 def test_while_conditions_read_the_array() -> None:
@@ -146,6 +153,98 @@ def test_rows_of_several_elements() -> None:
         check(sums, rows.astype("float64"))
     columns = values(150).reshape(3, 50)
     check(lambda c: lax.fori_loop(0, 50, lambda i, c: c.at[:, i].mul(c[1, i]), c), columns)
+
+
+# ---- arrays for kernels --------------------------------------------------------------------------
+
+
+def test_equations_that_only_kernels_compute() -> None:
+    """Loops with machine code call kernels for sums, sorts, long rows and the like."""
+
+    def triangular_solve(matrix: Any, b: Any) -> Any:
+        def step(i: Any, x: Any) -> Any:
+            return x.at[i].set((b[i] - fnp.dot(matrix[i], x)) / (matrix[i, i] + 90))
+
+        return lax.fori_loop(0, b.shape[0], step, fnp.zeros_like(b))
+
+    for size in (5, 40, 200):
+        for dtype in FLOATS:
+            check(
+                triangular_solve,
+                values(size * size, dtype).reshape(size, size),
+                values(size, dtype),
+            )
+
+    def ranks(rows: Any, x: Any) -> Any:
+        def step(c: Any, row: Any) -> Any:
+            total, seen = c
+            order = fnp.sort(row * total)
+            k = fnp.argmax(order[::-1] < 0.5)
+            seen = seen.at[k].add(order[1])
+            new = fnp.tanh(total + order[k] / (1 + i32(k)))
+            return (new, seen), (fnp.cumsum(order), k, order.sum() > 0)
+
+        def i32(k: Any) -> Any:
+            return k.astype("int32")
+
+        return lax.scan(step, (fnp.float32(1), x), rows)
+
+    check(ranks, values(50 * 12).reshape(50, 12), values(12))
+    check(ranks, values(50 * 40).reshape(50, 40), values(40))
+
+    def ring(x: Any) -> Any:
+        def step(window: Any, v: Any) -> Any:
+            window = fnp.roll(window, 1).at[0].set(v)
+            return window, (window.mean(), window[-1], window.at[3].get())
+
+        return lax.scan(step, fnp.zeros(16, x.dtype), x)
+
+    check(ring, values(90))
+    check(ring, values(90, "float64"))
+
+
+def test_arrays_that_steps_make() -> None:
+    def counts(x: Any) -> Any:
+        def step(total: Any, v: Any) -> Any:
+            seen = lax.fori_loop(
+                0, 5, lambda j, s: s.at[(v + j) % 50].add(j + 1), fnp.zeros(50, "int32")
+            )
+            small = lax.fori_loop(0, 3, lambda j, s: s.at[(v * j) % 4].set(v), fnp.arange(4))
+            return total + seen[v % 50] + small[1], seen[3:6]
+
+        return lax.scan(step, 0, x)
+
+    check(counts, np.arange(40) * 7 % 23)
+
+    def rows(x: Any) -> Any:
+        def step(i: Any, c: Any) -> Any:
+            x, total = c
+            best = lax.cond(total > 0, lambda: x[i] * 2, lambda: fnp.full(60, total))
+            return x.at[i + 1].set(best + 1), total + best[i] - 1
+
+        return lax.fori_loop(0, 20, step, (x, fnp.float32(0.5)))
+
+    check(rows, values(30 * 60).reshape(30, 60))
+
+    def swapped(x: Any, y: Any) -> Any:
+        def step(i: Any, c: Any) -> Any:
+            x, y, n = c
+            x, y = lax.cond(n[i % 3] > 0, lambda: (y, x), lambda: (x, y))
+            return x.at[i].add(1), y, n.at[i % 3].add(-1)
+
+        return lax.fori_loop(0, 9, step, (x, y, fnp.arange(3)))
+
+    same_without_code(swapped, values(60), values(60)[::-1].copy())
+
+    def twice(x: Any) -> Any:
+        def step(i: Any, c: Any) -> Any:
+            x, y = lax.cond(i % 2 == 0, lambda x: (x, x), lambda x: (x, x + 1), c[0].at[i].set(i))
+            return x, y
+
+        return lax.fori_loop(0, 9, step, (x, x))
+
+    for size in (6, 60):
+        same_without_code(twice, values(size))
 
 
 # ---- positions and elements ----------------------------------------------------------------------
@@ -352,7 +451,10 @@ def random_step(rng: random.Random, depth: int) -> Any:
             return rng.randrange(size)
         return fnp.clip(s * 3, -50, 50).astype("int32")
 
-    choices = [rng.randrange(9 if depth else 6) for _ in range(rng.randrange(1, 6))]
+    choices = [
+        rng.choice((0, 1, 2, 3, 4, 5, 8, 9, 10, 11, *((6, 7) if depth else ())))
+        for _ in range(rng.randrange(1, 6))
+    ]
     seeds = [rng.randrange(1 << 30) for _ in choices]
 
     def step(i: Any, c: Any) -> Any:
@@ -378,16 +480,23 @@ def random_step(rng: random.Random, depth: int) -> Any:
             elif choice == 7:
                 branches = [random_step(rng, depth - 1), random_step(rng, depth - 1)]
                 x, rows, s = lax.cond(s > rng.random(), *branches, i, (x, rows, s))
-            else:
+            elif choice == 8:
                 before = x
                 x = x.at[at].set(rng.random())
                 s = s + before[at]  # a value from before the change
+            elif choice == 9:
+                s = s * 0.5 + fnp.sort(rows[row])[0] * 0.01
+            elif choice == 10:
+                x = fnp.where(fnp.arange(x.shape[0]) == at, s, x)
+            else:
+                fresh = fnp.full(x.shape, s).at[at].mul(2)
+                s = s * 0.5 + fresh[position(i, s, x.shape[0])] * 0.125
         return x, rows, s
 
     return step
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(80))
 def test_random_programs(seed: int) -> None:
     rng = random.Random(seed)
     size, width = rng.choice([(9, 2), (40, 4), (70, 5)])

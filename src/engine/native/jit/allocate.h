@@ -20,6 +20,8 @@ struct Allocation {
 };
 
 inline constexpr int kStackAlignment = 64;
+// The most memory for arrays in the frame.
+inline constexpr int64_t kMostWorkspaceBytes = 1 << 16;
 
 // Linear scan over the instructions (M. Poletto and V. Sarkar, "Linear scan register allocation",
 // 1999): a register has one place from its first to its last use, and to the end of every loop that

@@ -28,6 +28,11 @@ struct Value {
   std::optional<Place> place{};
 };
 
+// Whether only memory holds the elements.
+inline bool is_in_memory(const Value& value) {
+  return value.parts.empty() && (value.place || value.address);
+}
+
 // Slices, stacks, transposes and reductions with one register for each element. No value for other
 // equations. Raises Refusal if a kernel would add in another order.
 std::optional<Value> combined_elements(Builder& builder, const Program& program,

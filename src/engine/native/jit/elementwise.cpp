@@ -458,7 +458,7 @@ const Elementwise::Translation& Elementwise::find_translation(std::string_view p
 
 }  // namespace
 
-void check_dtype(DType dtype) {
+bool is_held(DType dtype) {
   switch (dtype) {
     case DType::kBool:
     case DType::kInt32:
@@ -467,10 +467,14 @@ void check_dtype(DType dtype) {
     case DType::kUInt64:
     case DType::kFloat32:
     case DType::kFloat64:
-      return;
+      return true;
     default:
-      throw Refusal{fmt::format("elements of {}", dtype_info(dtype).short_name)};
+      return false;
   }
+}
+
+void check_dtype(DType dtype) {
+  if (!is_held(dtype)) throw Refusal{fmt::format("elements of {}", dtype_info(dtype).short_name)};
 }
 
 RegType reg_type(DType dtype, int lanes, int mask_width) {

@@ -18,8 +18,9 @@ struct Refusal {
   std::string why;
 };
 
-// Raises Refusal for dtypes that registers cannot hold. They can hold bool, and integers and floats
-// of 32 and 64 bits.
+// Whether registers can hold elements: bool, and integers and floats of 32 and 64 bits.
+// check_dtype() raises Refusal otherwise.
+bool is_held(DType dtype);
 void check_dtype(DType dtype);
 
 // The type of a register with `lanes` elements of a dtype. Several bools are a mask with lanes of

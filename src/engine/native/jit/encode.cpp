@@ -25,7 +25,7 @@ constexpr int kBetweenLooks = 1 << 18;
 constexpr size_t kInstBytes = 160, kOtherBytes = 4096;
 constexpr size_t kMostInsts = 20000;
 // Every thread that runs kernels has this much stack left.
-constexpr int32_t kMostStackBytes = 1 << 15;
+constexpr int32_t kMostStackBytes = kMostWorkspaceBytes + (1 << 15);
 
 int64_t look_for_interrupt() noexcept { return poll_interrupt_and_keep() ? 1 : 0; }
 

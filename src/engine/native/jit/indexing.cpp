@@ -56,6 +56,23 @@ struct Windows {
   std::vector<Window> windows;
   std::vector<Element> elements;  // of each window
   Outside outside = Outside::kMove;
+
+  bool are_constant() const {
+    return std::ranges::all_of(windows, [](const Window& window) {
+      return std::ranges::all_of(window.starts, &Arg::is_const);
+    });
+  }
+  // The offset of a window with constant starts; no value if it is filled or dropped.
+  std::optional<int64_t> constant_offset(const Window& window) const {
+    int64_t offset = window.offset;
+    for (size_t i = 0; i < components.size(); ++i) {
+      const auto start = static_cast<int64_t>(window.starts[i].bits);
+      const int64_t inside = std::clamp<int64_t>(start, 0, components[i].limit);
+      if (outside != Outside::kMove && inside != start) return std::nullopt;
+      offset += inside * components[i].stride;
+    }
+    return offset;
+  }
 };
 
 bool contains(std::span<const int64_t> dims, size_t dim) {
@@ -287,19 +304,23 @@ void Access::update(const Value& updates, std::string_view combine) {
   const Operation operation{.name = combine, .dtype = all_.dtype(), .result = all_.dtype()};
   for (const Windows::Window& window : windows_.windows) {
     const Arg first = address_of(window);
+    const std::vector<Part> parts = parts_of(window);
+    std::vector<Arg> values;
+    for (const auto& [offset, bytes, part] : parts) {
+      values.push_back(updates.parts[part]);
+      if (combine.empty()) continue;
+      const Arg before = load_part(b_, type_, bytes, jit::offset(b_, first, offset), true);
+      const Arg both[] = {before, values.back()};
+      values.back() =
+          elementwise(b_, operation, both, packing_.lanes_of(all_), packing_.mask_width);
+    }
     const uint32_t end = b_.new_label();
     for (size_t i = 0; i < windows_.components.size() && windows_.outside == Outside::kDrop; ++i) {
       const Arg limit = number(windows_.components[i].limit);
       b_.branch(Cond::kAbove, kInteger, window.starts[i], limit, end);
     }
-    for (const auto& [offset, bytes, part] : parts_of(window)) {
-      const Arg address = jit::offset(b_, first, offset);
-      Arg value = updates.parts[part];
-      if (!combine.empty()) {
-        const Arg both[] = {load_part(b_, type_, bytes, address, /*may_change=*/true), value};
-        value = elementwise(b_, operation, both, packing_.lanes_of(all_), packing_.mask_width);
-      }
-      b_.store(address, type_, bytes, value);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      b_.store(jit::offset(b_, first, parts[i].offset), type_, parts[i].bytes, values[i]);
     }
     b_.label(end);
   }
@@ -314,6 +335,45 @@ Shape window_sizes(const ScatterParams& p, ShapeDtype array, ShapeDtype updates)
     sizes[i] = updates.shape()[static_cast<size_t>(p.update_window_dims[next++])];
   }
   return sizes;
+}
+
+// What an equation does with the windows of its first operand.
+struct Indexing {
+  Windows windows;
+  ShapeDtype all;                  // of all windows
+  const Value* updates = nullptr;  // null: the windows are read
+  std::string_view combine;
+  FillValue fill{};
+};
+
+Indexing indexing_of(Builder& b, const Program& program, const Equation& equation,
+                     std::span<const Value> inputs) {
+  const ShapeDtype array = inputs[0].type;
+  const ShapeDtype type = program.variable_types[equation.outputs[0]];
+  const Params* const params = equation.params.get();
+  if (const auto* p = try_params<GatherParams>(params)) {
+    const bool fills = p->mode == GatherScatterMode::kFillOrDrop;
+    return {.windows = windows_of(b, *p, array, inputs[1], type, p->slice_sizes,
+                                  fills ? Outside::kFill : Outside::kMove),
+            .all = type,
+            .fill = fill_value_of(type.dtype(), *p)};
+  }
+  const Update* const how = find_update(equation.primitive->name);
+  if (!how) return {.windows = windows_of_slice(b, array, type, inputs.subspan(1)), .all = type};
+  if (const auto* p = try_params<ScatterParams>(params)) {
+    if (type.dtype() == DType::kBool && !how->combine.empty()) throw Refusal{"sums of bools"};
+    const ShapeDtype all = inputs[2].type;
+    const bool clips = p->mode == GatherScatterMode::kClip;
+    return {
+        .windows = windows_of(b, as_gather(*p), array, inputs[1], all, window_sizes(*p, array, all),
+                              clips ? Outside::kMove : Outside::kDrop),
+        .all = all,
+        .updates = &inputs[2],
+        .combine = how->combine};
+  }
+  return {.windows = windows_of_slice(b, array, inputs[1].type, inputs.subspan(2)),
+          .all = inputs[1].type,
+          .updates = &inputs[1]};
 }
 
 // Whether an equation, or one inside it, changes an array.
@@ -405,40 +465,49 @@ std::vector<const Equation*> reads_before_changes(const Program& program) {
   return ordered;
 }
 
+std::optional<Value> indexed_in_registers(Builder& builder, const Packing& packing,
+                                          const Program& program, const Equation& equation,
+                                          std::span<const Value> inputs) {
+  const Value& array = inputs[0];
+  if (is_in_memory(array) || packing.lanes_of(array.type) > 1) return std::nullopt;
+  const Indexing how = indexing_of(builder, program, equation, inputs);
+  if (!how.windows.are_constant()) return std::nullopt;
+  Value result = how.updates ? array : Value{how.all, {}};
+  result.address.reset();
+  if (!how.updates) {
+    const Arg filler = Arg::constant(element_bits(how.all.dtype(), how.fill.data()));
+    result.parts.assign(packing.num_parts(how.all), filler);
+  }
+  const Operation combine{.name = how.combine, .dtype = how.all.dtype(), .result = how.all.dtype()};
+  for (const Windows::Window& window : how.windows.windows) {
+    const std::optional<int64_t> first = how.windows.constant_offset(window);
+    if (!first) continue;  // filled or dropped
+    for (const auto& [offset, all] : how.windows.elements) {
+      const auto from = static_cast<size_t>(*first + offset);
+      const auto other = static_cast<size_t>(window.all + all);
+      if (!how.updates) {
+        result.parts[other] = array.parts[from];
+        continue;
+      }
+      const Arg both[] = {result.parts[from], how.updates->parts[other]};
+      result.parts[from] = how.combine.empty()
+                               ? both[1]
+                               : elementwise(builder, combine, both, 1, packing.mask_width);
+    }
+  }
+  return result;
+}
+
 Value indexed(Builder& builder, const Packing& packing, Places& places, const Program& program,
               const Equation& equation, std::span<const Value> inputs) {
-  const ShapeDtype type = program.variable_types[equation.outputs[0]];
   const Value& array = inputs[0];
-  const std::string_view name = equation.primitive->name;
-  const Params* const params = equation.params.get();
-  const std::optional<Arg> address = places.address_of(array);
-  if (!address) throw Refusal{fmt::format("{} of an array in registers", name)};
-  if (const auto* p = try_params<GatherParams>(params)) {
-    const bool fills = p->mode == GatherScatterMode::kFillOrDrop;
-    const Windows windows = windows_of(builder, *p, array.type, inputs[1], type, p->slice_sizes,
-                                       fills ? Outside::kFill : Outside::kMove);
-    return Access(builder, packing, type, windows, *address)
-        .read(fill_value_of(type.dtype(), *p), array.place.has_value());
+  const Indexing how = indexing_of(builder, program, equation, inputs);
+  Access access(builder, packing, how.all, how.windows, *places.address_of(array));
+  if (!how.updates) return access.read(how.fill, array.place.has_value());
+  if (!array.place) {
+    throw Refusal{fmt::format("{} of an array that is not carried", equation.primitive->name)};
   }
-  const Update* const how = find_update(name);
-  if (!how) {
-    const Windows windows = windows_of_slice(builder, array.type, type, inputs.subspan(1));
-    return Access(builder, packing, type, windows, *address).read({}, array.place.has_value());
-  }
-  if (!array.place) throw Refusal{fmt::format("{} of an array that is not carried", name)};
-  if (const auto* p = try_params<ScatterParams>(params)) {
-    if (type.dtype() == DType::kBool && !how->combine.empty()) throw Refusal{"sums of bools"};
-    const Value& updates = inputs[2];
-    const bool clips = p->mode == GatherScatterMode::kClip;
-    const Windows windows = windows_of(builder, as_gather(*p), array.type, inputs[1], updates.type,
-                                       window_sizes(*p, array.type, updates.type),
-                                       clips ? Outside::kMove : Outside::kDrop);
-    Access(builder, packing, updates.type, windows, *address).update(updates, how->combine);
-  } else {
-    const Windows windows =
-        windows_of_slice(builder, array.type, inputs[1].type, inputs.subspan(2));
-    Access(builder, packing, inputs[1].type, windows, *address).update(inputs[1], how->combine);
-  }
+  access.update(*how.updates, how.combine);
   return places.changed(array);
 }
 

@@ -23,9 +23,15 @@ bool is_indexed(const Program& program, size_t input);
 std::vector<const Equation*> reads_before_changes(const Program& program);
 
 // The result of such an equation. The array is in memory; what is read, the updates and the indices
-// are in registers. Raises Refusal if that is impossible.
+// are in registers. Raises Refusal, before it adds instructions with effects, if that is
+// impossible.
 Value indexed(Builder& builder, const Packing& packing, Places& places, const Program& program,
               const Equation& equation, std::span<const Value> inputs);
+
+// The same for an array with one element in each register, if all positions are constant.
+std::optional<Value> indexed_in_registers(Builder& builder, const Packing& packing,
+                                          const Program& program, const Equation& equation,
+                                          std::span<const Value> inputs);
 
 // The result of an equation that only moves elements of an array in memory, in registers. No value
 // for other equations.

@@ -226,6 +226,7 @@ struct Code {
   int32_t workspace_bytes = 0;
   std::vector<std::shared_ptr<const void>> kernels{};  // that it calls
   std::vector<InPlace> in_place{};
+  bool calls_kernels = false;  // other than for products
 };
 
 }  // namespace farcall::native::jit

@@ -97,7 +97,8 @@ int64_t LoopCode::run(void* const* pointers, int64_t steps) const {
   }
   Frame frame{pointers, steps};
   const auto entry = std::bit_cast<Entry>(entry_.load(std::memory_order_relaxed));
-  if (entry(&frame) != 0) rethrow_kept_interrupt();
+  entry(&frame);
+  rethrow_kept_interrupt();
   return frame.count;
 }
 

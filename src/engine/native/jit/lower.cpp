@@ -1,6 +1,8 @@
 #include "engine/native/jit/lower.h"
 
+#include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,10 +20,6 @@ namespace {
 
 // Unrolled steps may contain other loops, so a short program can become long.
 constexpr size_t kMostEquations = 20000, kMostRegs = 20000;
-
-bool is_in_memory(const Value& value) {
-  return value.parts.empty() && (value.place || value.address);
-}
 
 }  // namespace
 
@@ -111,7 +109,8 @@ Values Lowering::run(const Program& program, const Equation& equation,
   if (equation.effects != Effects::kNone) {
     throw Refusal{fmt::format("{}, which has an effect", equation.primitive->name)};
   }
-  if (const auto* cluster = try_params<ClusterParams>(params)) return run(*cluster->jaxpr, inputs);
+  const auto* cluster = try_params<ClusterParams>(params);
+  if (cluster && computes_in_registers(*cluster->jaxpr)) return run(*cluster->jaxpr, inputs);
   switch (equation.primitive->kind) {
     case PrimitiveKind::kScan:
       return run_scan(params_as<ScanParams>(params), inputs);
@@ -129,23 +128,56 @@ Values Lowering::run(const Program& program, const Equation& equation,
     default:
       throw Refusal{std::string(equation.primitive->name)};
   }
+  if (equation.primitive->kind == PrimitiveKind::kProduct) {
+    if (auto made = products_.add(b_, program, equation, inputs)) return {std::move(*made)};
+    Values made = calls_.add(program, equation, inputs);
+    if (is_in_memory(made[0])) ++num_calls_;
+    return made;
+  }
+  if (auto made = run_inline(program, equation, inputs)) {
+    ++num_inline_;
+    return {std::move(*made)};
+  }
+  ++num_calls_;
+  return calls_.add(program, equation, inputs);
+}
+
+// Whether registers can hold all that a cluster computes.
+bool Lowering::computes_in_registers(const Program& cluster) const {
+  return std::ranges::all_of(cluster.equations, [&](const Equation& equation) {
+    return std::ranges::all_of(equation.outputs, [&](uint32_t output) {
+      return packing_.holds(cluster.variable_types[output]);
+    });
+  });
+}
+
+std::optional<Value> Lowering::run_inline(const Program& program, const Equation& equation,
+                                          std::span<const Value> inputs) {
   if (inputs.size() == 1 && is_in_memory(inputs[0])) {
-    if (keeps_order(program, equation)) return {inputs[0]};
+    if (keeps_order(program, equation)) return inputs[0];
     if (auto made = moved_from_memory(b_, packing_, places_, program, equation, inputs[0])) {
-      return {std::move(*made)};
+      return made;
     }
   }
-  Values operands(inputs.begin(), inputs.end());
-  const bool is_at_position = is_indexing(equation);
-  for (size_t i = is_at_position ? 1 : 0; i < operands.size(); ++i) {
-    operands[i] = in_registers(std::move(operands[i]));
+  try {
+    Values operands(inputs.begin(), inputs.end());
+    const bool is_at_position = is_indexing(equation);
+    for (size_t i = is_at_position ? 1 : 0; i < operands.size(); ++i) {
+      operands[i] = in_registers(std::move(operands[i]));
+    }
+    if (is_at_position) {
+      if (auto made = indexed_in_registers(b_, packing_, program, equation, operands)) return made;
+      if (!places_.address_of(operands[0])) {
+        operands[0] = copied(operands[0], calls_.new_array(operands[0].type));
+      }
+      return indexed(b_, packing_, places_, program, equation, operands);
+    }
+    for (const uint32_t output : equation.outputs) packing_.check(program.variable_types[output]);
+    return run_in_registers(program, equation, operands);
+  } catch (const Refusal& refusal) {
+    if (why_call_.empty()) why_call_ = refusal.why;
+    return std::nullopt;
   }
-  if (is_at_position) return {indexed(b_, packing_, places_, program, equation, operands)};
-  for (const uint32_t output : equation.outputs) packing_.check(program.variable_types[output]);
-  if (equation.primitive->kind == PrimitiveKind::kProduct) {
-    return {products_.add(b_, program, equation, operands)};
-  }
-  return {run_in_registers(program, equation, operands)};
 }
 
 Value Lowering::run_in_registers(const Program& program, const Equation& equation,
@@ -203,25 +235,47 @@ Value Lowering::run_elementwise(const Program& program, const Equation& equation
 // ---- the whole
 
 Code Lowering::finish() {
+  if (num_calls_ > num_inline_) throw Refusal{why_call_};
   Code code = b_.finish();
-  code.workspace_bytes = products_.workspace_bytes();
-  code.kernels = products_.take_kernels();
+  code.workspace_bytes = calls_.workspace_bytes();
+  code.kernels = calls_.take_kernels();
+  code.calls_kernels = num_calls_ > 0;
   code.in_place = std::move(in_place_);
   return code;
 }
 
 namespace {
 
-// Uses several elements in a register if possible, otherwise one.
+// About the time of an instruction, in simple instructions.
+int64_t cost_of(const Inst& inst) {
+  constexpr int64_t kLoop = 8, kKernel = 50;
+  return inst.op == Op::kKernel ? kKernel : inst.op == Op::kCall ? kLoop : 1;
+}
+
+int64_t cost_of(const Code& code) {
+  int64_t cost = 0;
+  for (const Inst& inst : code.insts) cost += cost_of(inst);
+  return cost;
+}
+
+// Uses several elements in a register if possible, otherwise one; the one that costs less if it
+// has to call kernels.
 template <class Lower>
 Code lower(std::initializer_list<const Program*> programs, Lower lower_with) {
-  for (const Packing& packing : packings_of(programs)) {
+  std::vector<Packing> packings = packings_of(programs);
+  packings.emplace_back();
+  std::optional<Code> best;
+  for (const Packing& packing : packings) {
     try {
-      return lower_with(packing);
+      Code code = lower_with(packing);
+      const bool is_alone = !best && !code.calls_kernels;
+      if (!best || cost_of(code) < cost_of(*best)) best = std::move(code);
+      if (is_alone) break;
     } catch (const Refusal&) {
+      if (&packing == &packings.back() && !best) throw;
     }
   }
-  return lower_with(Packing());
+  return std::move(*best);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/internal/joined.h"
+#include "engine/native/jit/elementwise.h"
 #include "engine/native/jit/indexing.h"
 #include "engine/native/jit/lowering.h"
 
@@ -41,6 +42,14 @@ std::vector<Lowering::Carried> Lowering::begin_carries(std::span<const Value> in
   return carries;
 }
 
+Value Lowering::copied(const Value& value, const Value& place) {
+  const std::optional<Arg> from = is_in_memory(value) ? places_.address_of(value) : std::nullopt;
+  Value made = places_.changed(place);
+  const Arg to = *places_.address_of(made);
+  from ? calls_.copy(to, *from, value.type.nbytes()) : store_all(value, to);
+  return made;
+}
+
 Lowering::Carried Lowering::begin_outer_carry(const Program& body, size_t input, size_t initial,
                                               size_t result) {
   const ShapeDtype type = body.variable_types[body.inputs[input]];
@@ -57,6 +66,7 @@ Lowering::Carried Lowering::begin_carry(const Value& initial) {
     places_.address_of(initial);  // checks the version
     return {places_.changed(initial), {}};
   }
+  if (is_in_memory(initial)) return {copied(initial, calls_.new_array(initial.type)), {}};
   packing_.check(initial.type);
   Carried carried{{initial.type, {}}, {}};
   const RegType type = packing_.reg_type_of(initial.type);
@@ -72,17 +82,28 @@ Lowering::Carried Lowering::begin_carry(const Value& initial) {
 // All registers of the carry change at once: a register that another one still needs is copied
 // first.
 void Lowering::end_step(std::vector<Carried>& carries, std::vector<Value> results) {
+  std::unordered_set<size_t> places;
+  for (const Carried& carried : carries) {
+    if (carried.value.place) places.insert(carried.value.place->number);
+  }
   for (size_t i = 0; i < carries.size(); ++i) {
-    if (!is_same_place(results[i], carries[i].value)) {
-      results[i] = in_registers(std::move(results[i]));
+    Value& result = results[i];
+    const Value& carried = carries[i].value;
+    if (is_same_place(result, carried) ||
+        (carried.place && is_in_memory(result) && !packing_.holds(result.type))) {
+      places_.address_of(result);  // checks the version
+      if (result.place && result.place->number != carried.place->number &&
+          places.contains(result.place->number)) {
+        throw Refusal{"arrays that change places"};
+      }
+    } else {
+      result = in_registers(std::move(result));
     }
   }
   for (size_t i = 0; i < carries.size(); ++i) {
     Value& value = carries[i].value;
     if (!value.place) continue;
-    if (results[i].place) places_.address_of(results[i]);  // checks the version
-    value = places_.changed(value);
-    if (!results[i].place) store_all(results[i], *places_.address_of(value));
+    value = is_same_place(results[i], value) ? places_.changed(value) : copied(results[i], value);
   }
   struct Change {
     Reg to;
@@ -125,7 +146,7 @@ void Lowering::loop_while(std::vector<Carried>& carries, const WhileParams& loop
   const std::vector<uint32_t> after = places_.versions();
   auto holds = run(*loop.cond_jaxpr, joined<Values>(condition_consts, values_of(carries)));
   b_.branch_if(in_registers(std::move(holds[0])).parts[0], body);
-  if (places_.versions() != after) throw Refusal{"a condition that changes an array"};
+  if (!places_.changed_since(after).empty()) throw Refusal{"a condition that changes an array"};
   end_loop(carries, before);
 }
 
@@ -136,8 +157,8 @@ void Lowering::end_loop(const std::vector<Carried>& carries, const std::vector<u
     std::ranges::for_each(carried.regs, [&](Reg r) { b_.settle(r); });
     if (carried.value.place) carried_places.insert(carried.value.place->number);
   }
-  for (size_t place = 0; place < before.size(); ++place) {
-    if (places_.versions()[place] != before[place] && !carried_places.contains(place)) {
+  for (const size_t place : places_.changed_since(before)) {
+    if (!carried_places.contains(place)) {
       throw Refusal{"a loop that changes an array from outside"};
     }
   }
@@ -231,12 +252,11 @@ Values Lowering::run_cond(const CondParams& cond, std::span<const Value> inputs)
     places_.go_back(before);
     Values made = run(*cond.branches[i], operands);
     if (i == 0) {
-      for (const Value& each : made) results.push_back(result_like(each));
+      std::unordered_set<size_t> used;
+      for (const Value& each : made) results.push_back(result_like(each, used));
     }
     assign(results, std::move(made));
-    for (size_t place = 0; place < before.size(); ++place) {
-      if (places_.versions()[place] != before[place]) changed.insert(place);
-    }
+    for (const size_t place : places_.changed_since(before)) changed.insert(place);
     if (i < last) b_.jump(end);
     b_.label(next);
   }
@@ -250,8 +270,9 @@ Values Lowering::run_cond(const CondParams& cond, std::span<const Value> inputs)
 }
 
 // The result of branches, of which the first one gives this value: its place, or new registers.
-Value Lowering::result_like(const Value& value) {
-  if (value.place) return value;
+Value Lowering::result_like(const Value& value, std::unordered_set<size_t>& used) {
+  if (value.place && used.insert(value.place->number).second) return value;
+  if (is_in_memory(value) && !packing_.holds(value.type)) return calls_.new_array(value.type);
   packing_.check(value.type);
   Value result{value.type, {}};
   for (size_t part = 0; part < packing_.num_parts(value.type); ++part) {
@@ -263,13 +284,15 @@ Value Lowering::result_like(const Value& value) {
 // Gives the results of branches the values of one branch.
 void Lowering::assign(std::span<const Value> results, Values values) {
   for (size_t i = 0; i < results.size(); ++i) {
-    if (!is_same_place(values[i], results[i])) values[i] = in_registers(std::move(values[i]));
+    const bool stays = is_same_place(values[i], results[i]) ||
+                       (results[i].place && !packing_.holds(results[i].type));
+    if (!stays) values[i] = in_registers(std::move(values[i]));
   }
   for (size_t i = 0; i < results.size(); ++i) {
-    if (values[i].place) {
+    if (is_same_place(values[i], results[i])) {
       places_.address_of(values[i]);  // checks the version
     } else if (results[i].place) {
-      store_all(values[i], *places_.address_of(places_.changed(results[i])));
+      copied(values[i], results[i]);
     }
   }
   for (size_t i = 0; i < results.size(); ++i) {
@@ -313,7 +336,13 @@ Code Lowering::scan(const ScanParams& scan) {
     }
     Values results = run(*scan.jaxpr, operands);
     for (size_t i = 0; i < num_ys; ++i) {
-      store_all(in_registers(std::move(results[num_carry + i])), Arg::reg(places[num_xs + i]));
+      Value& y = results[num_carry + i];
+      const Arg to = Arg::reg(places[num_xs + i]);
+      if (is_in_memory(y) && !packing_.holds(y.type)) {
+        calls_.copy(to, *places_.address_of(y), y.type.nbytes());
+      } else {
+        store_all(in_registers(std::move(y)), to);
+      }
     }
     results.resize(num_carry);
     for (size_t i = 0; i < places.size(); ++i) {

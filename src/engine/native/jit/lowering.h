@@ -4,13 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
+#include <unordered_set>
 #include <vector>
 
 #include <farcall/primitives/control_flow.h>
 #include <farcall/program/program.h>
 
 #include "engine/native/jit/builder.h"
+#include "engine/native/jit/calls.h"
 #include "engine/native/jit/elements.h"
 #include "engine/native/jit/packing.h"
 #include "engine/native/jit/places.h"
@@ -22,7 +26,8 @@ using Values = std::vector<Value>;
 
 class Lowering {
  public:
-  explicit Lowering(Packing packing) : packing_(packing), products_(packing_) {}
+  explicit Lowering(Packing packing)
+      : packing_(packing), calls_(b_, packing_, places_), products_(packing_, calls_) {}
 
   Code scan(const ScanParams& scan);
   Code while_loop(const WhileParams& loop);
@@ -53,6 +58,11 @@ class Lowering {
   // ---- programs
   Values run(const Program& program, std::span<const Value> inputs);
   Values run(const Program& program, const Equation& equation, std::span<const Value> inputs);
+  // Without a call of the kernel. No value, and no instructions with effects, if that is
+  // impossible.
+  bool computes_in_registers(const Program& cluster) const;
+  std::optional<Value> run_inline(const Program& program, const Equation& equation,
+                                  std::span<const Value> inputs);
   Value run_in_registers(const Program& program, const Equation& equation,
                          std::span<const Value> inputs);
   Value run_elementwise(const Program& program, const Equation& equation,
@@ -60,7 +70,10 @@ class Lowering {
   Values run_scan(const ScanParams& scan, std::span<const Value> inputs);
   Values run_while(const WhileParams& loop, std::span<const Value> inputs);
   Values run_cond(const CondParams& cond, std::span<const Value> inputs);
-  Value result_like(const Value& value);
+  // `used`: the places of other results.
+  Value result_like(const Value& value, std::unordered_set<size_t>& used);
+  // Copies an array, which may be in registers, to a place, and returns the place's new version.
+  Value copied(const Value& value, const Value& place);
   void assign(std::span<const Value> results, Values values);
   // A while loop over `carries`. `after_step` adds instructions after each step.
   void loop_while(std::vector<Carried>& carries, const WhileParams& loop,
@@ -82,10 +95,14 @@ class Lowering {
 
   const Packing packing_;
   Builder b_;
-  Products products_;
   Places places_;
+  Calls calls_;
+  Products products_;
   std::vector<InPlace> in_place_;
   size_t num_equations_ = 0;
+  // Operations in registers or at positions; calls of kernels, and why the first one is needed.
+  size_t num_inline_ = 0, num_calls_ = 0;
+  std::string why_call_;
 };
 
 }  // namespace farcall::native::jit

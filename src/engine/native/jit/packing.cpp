@@ -57,6 +57,10 @@ int Packing::part_bytes(ShapeDtype type, size_t part) const {
   return static_cast<int>(std::min(left, each) * static_cast<int64_t>(byte_width(type.dtype())));
 }
 
+bool Packing::holds(ShapeDtype type) const {
+  return !type.is_token() && is_held(type.dtype()) && fits(type);
+}
+
 void Packing::check(ShapeDtype type) const {
   if (type.is_token()) throw Refusal{"a token"};
   check_dtype(type.dtype());

@@ -23,7 +23,8 @@ struct Packing {
   // The bytes in memory of one part of an array.
   int part_bytes(ShapeDtype type, size_t part) const;
   bool fits(ShapeDtype type) const { return type.size() > 0 && type.size() <= most_elements; }
-  // Raises Refusal for types that registers cannot hold.
+  // Whether registers can hold an array. check() raises Refusal otherwise.
+  bool holds(ShapeDtype type) const;
   void check(ShapeDtype type) const;
 };
 

@@ -20,6 +20,14 @@ Value Places::current(const Value& version) const {
   return {version.type, {}, {}, Place{number, versions_[number]}};
 }
 
+std::vector<size_t> Places::changed_since(const std::vector<uint32_t>& versions) const {
+  std::vector<size_t> changed;
+  for (size_t i = 0; i < versions.size(); ++i) {
+    if (versions_[i] != versions[i]) changed.push_back(i);
+  }
+  return changed;
+}
+
 std::optional<Arg> Places::address_of(const Value& value) const {
   if (!value.place) return value.address;
   if (value.place->version != versions_[value.place->number]) {

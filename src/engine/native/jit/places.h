@@ -1,6 +1,7 @@
 // Arrays that stay in memory while a loop runs, and that its steps change in place.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,8 +28,12 @@ class Places {
 
   // By place: the number of the version that is in memory now.
   const std::vector<uint32_t>& versions() const { return versions_; }
+  // The places that had other versions.
+  std::vector<size_t> changed_since(const std::vector<uint32_t>& versions) const;
   // Before another branch: goes back to the versions before the first one.
-  void go_back(const std::vector<uint32_t>& versions) { versions_ = versions; }
+  void go_back(const std::vector<uint32_t>& versions) {
+    std::ranges::copy(versions, versions_.begin());
+  }
   void renew(size_t place) { versions_[place] = ++last_; }
 
  private:

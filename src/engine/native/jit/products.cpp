@@ -2,33 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <optional>
-
-#include <fmt/format.h>
 
 #include <farcall/primitives/dot_general.h>
 
-#include "engine/native/jit/allocate.h"
 #include "engine/native/jit/elementwise.h"
 #include "engine/native/jit/encode.h"
-#include "engine/native/kernel.h"
 #include "engine/native/kernels/products/matrix_tile.h"
 
 namespace farcall::native::jit {
 namespace {
-
-// Kernels check for interrupts, and may raise, after more operations than this.
-constexpr int64_t kMostFlops = int64_t{1} << 18;
-// The elements of a result with one element in each register. Programs with larger ones are faster
-// with kernels.
-constexpr int64_t kMostSingleElements = 16;
-
-// What the code calls: `operands` are the addresses of the operands and of the result.
-void run_kernel(const void* const*, void*, int64_t operands, int64_t kernel) noexcept {
-  const auto& called = *std::bit_cast<const Kernel*>(kernel);
-  called.run({std::bit_cast<void* const*>(operands), nullptr, called.data.get()});
-}
 
 // The number of the operand that is a vector, if the other one is a row-major matrix with the
 // summed dimension first. The kernel sums such products as matrix_tile.h says.
@@ -50,56 +33,17 @@ std::optional<size_t> vector_operand(const DotGeneralParams& dot, ShapeDtype res
 
 }  // namespace
 
-class Products::Workspace {
- public:
-  explicit Workspace(Builder& builder)
-      : builder_(builder), begin_(builder.add(Op::kWorkspace, general(8), {})) {}
-
-  Arg begin() const { return begin_; }
-  int64_t size() const { return size_; }
-
-  Arg place(int64_t nbytes) {
-    const Arg made = offset(builder_, begin_, size_);
-    size_ += (nbytes + kStackAlignment - 1) / kStackAlignment * kStackAlignment;
-    return made;
-  }
-  // Where the value is in memory, if necessary after it is stored there.
-  Arg address_of(const Packing& packing, const Value& value) {
-    if (value.address) return *value.address;
-    packing.check(value.type);
-    const Arg made = place(static_cast<int64_t>(value.type.nbytes()));
-    store(builder_, packing, value, made);
-    return made;
-  }
-
- private:
-  Builder& builder_;
-  Arg begin_;
-  int64_t size_ = 0;
-};
-
-Value Products::add(Builder& builder, const Program& program, const Equation& equation,
-                    std::span<const Value> inputs) {
+std::optional<Value> Products::add(Builder& builder, const Program& program,
+                                   const Equation& equation, std::span<const Value> inputs) {
   const ShapeDtype result = program.variable_types[equation.outputs[0]];
-  packing_.check(result);
-  if (packing_.lanes == 1 && result.size() > kMostSingleElements) {
-    throw Refusal{fmt::format("a product of {} elements", result.size())};
-  }
-  Workspace workspace(builder);
-  Value made;
+  if (packing_.lanes == 1 || !packing_.fits(result)) return std::nullopt;
   const auto& dot = params_as<DotGeneralParams>(equation.params.get());
   const auto number = vector_operand(dot, result, inputs);
-  if (number && packing_.lanes > 1) {
-    const Value &vector = inputs[*number], &matrix = inputs[1 - *number];
-    made = vector_times_matrix(builder, result, vector.type.size(),
-                               workspace.address_of(packing_, vector),
-                               workspace.address_of(packing_, matrix));
-  } else {
-    if (program.cost(equation).flops > kMostFlops) throw Refusal{"a large product"};
-    made = call_kernel(builder, equation, result, inputs, workspace);
-  }
-  workspace_bytes_ = std::max(workspace_bytes_, static_cast<int32_t>(workspace.size()));
-  return made;
+  if (!number) return std::nullopt;
+  const Value &vector = inputs[*number], &matrix = inputs[1 - *number];
+  Calls::Temporary temporary(calls_);
+  return vector_times_matrix(builder, result, vector.type.size(), temporary.address_of(vector),
+                             temporary.address_of(matrix));
 }
 
 // Like the kernel: element i of the vector goes to sum i modulo kSums, and the sums are added in
@@ -176,34 +120,6 @@ Value Products::vector_times_matrix(Builder& builder, ShapeDtype result, int64_t
     }
   }
   return made;
-}
-
-Value Products::call_kernel(Builder& builder, const Equation& equation, ShapeDtype result,
-                            std::span<const Value> inputs, Workspace& workspace) {
-  std::vector<ShapeDtype> types;
-  for (const Value& input : inputs) types.push_back(input.type);
-  auto kernel = std::make_shared<const Kernel>(
-      find_kernel(equation.primitive->name)(types, {&result, 1}, equation.params.get()));
-  if (!kernel->run || kernel->scratch_bytes != 0) {
-    throw Refusal{std::string(equation.primitive->name)};
-  }
-  const RegType address = general(8);
-  std::vector<Arg> operands;
-  for (const Value& input : inputs) operands.push_back(workspace.address_of(packing_, input));
-  const Arg made = workspace.place(static_cast<int64_t>(result.nbytes()));
-  operands.push_back(made);
-  constexpr auto kWidth = static_cast<int64_t>(sizeof(void*));
-  const Arg list = workspace.place(std::ssize(operands) * kWidth);
-  for (size_t i = 0; i < operands.size(); ++i) {
-    builder.store(offset(builder, list, static_cast<int64_t>(i) * kWidth), address, kWidth,
-                  operands[i]);
-  }
-  builder.effect({.op = Op::kKernel,
-                  .args = {list},
-                  .imm = std::bit_cast<int64_t>(&run_kernel),
-                  .extra = std::bit_cast<int64_t>(kernel.get())});
-  kernels_.push_back(std::move(kernel));
-  return load(builder, packing_, result, made, LoadTime::kHere);
 }
 
 }  // namespace farcall::native::jit

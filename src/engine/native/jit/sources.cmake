@@ -17,6 +17,7 @@ set(FARCALL_NATIVE_JIT
   ${FARCALL_NATIVE_ASSEMBLER}
   native/jit/allocate.cpp
   native/jit/builder.cpp
+  native/jit/calls.cpp
   native/jit/elementwise.cpp
   native/jit/elements.cpp
   native/jit/indexing.cpp

@@ -457,17 +457,65 @@ HWY_INLINE hn::TFromD<D> sum_of_lanes(D d, hn::Vec<D> v) {
   return hn::GetLane(v);
 }
 
-// The products of kColumns columns of B with x, each accumulated in kLaneBytes of sums.
+// Lane i of the result is the sum of the lanes of vectors[i], added as sum_of_lanes() does. There
+// are as many vectors as lanes; they are overwritten.
+template <class D>
+HWY_INLINE hn::Vec<D> sums_of_lanes(D d, hn::Vec<D>* vectors) {
+#if HWY_TARGET == HWY_SCALAR
+  return hn::Set(d, sum_of_lanes(d, vectors[0]));
+#else
+  using T = hn::TFromD<D>;
+  constexpr size_t kLanes = hn::MaxLanes(D()), kLanesOfBlock = 16 / sizeof(T);
+  size_t left = kLanes;
+  // Adds halves of two vectors, and puts the sums into one.
+  const auto halve = [&](auto lower, auto upper) HWY_ATTR {
+    left /= 2;
+#pragma GCC unroll 8
+    for (size_t i = 0; i < left; ++i) {
+      const auto x = vectors[i], y = vectors[i + left];
+      vectors[i] = hn::Add(lower(x, y), upper(x, y));
+    }
+  };
+  if constexpr (kLanes > kLanesOfBlock) {
+    halve([&](auto x, auto y) HWY_ATTR { return hn::ConcatLowerLower(d, y, x); },
+          [&](auto x, auto y) HWY_ATTR { return hn::ConcatUpperUpper(d, y, x); });
+  }
+  if constexpr (kLanes > 2 * kLanesOfBlock) {
+    halve([](auto x, auto y) HWY_ATTR { return hn::OddEvenBlocks(hn::SwapAdjacentBlocks(y), x); },
+          [](auto x, auto y) HWY_ATTR { return hn::OddEvenBlocks(y, hn::SwapAdjacentBlocks(x)); });
+  }
+  if constexpr (sizeof(T) == 4) {
+    const hn::RepartitionToWide<D> wide;
+    const auto of = [&](auto v) HWY_ATTR { return hn::BitCast(wide, v); };
+    halve([&](auto x, auto y)
+              HWY_ATTR { return hn::BitCast(d, hn::InterleaveLower(wide, of(x), of(y))); },
+          [&](auto x, auto y)
+              HWY_ATTR { return hn::BitCast(d, hn::InterleaveUpper(wide, of(x), of(y))); });
+    halve([](auto x, auto y) HWY_ATTR { return hn::OddEven(hn::DupEven(y), x); },
+          [](auto x, auto y) HWY_ATTR { return hn::OddEven(y, hn::DupOdd(x)); });
+  } else {
+    halve([&](auto x, auto y) HWY_ATTR { return hn::InterleaveLower(d, x, y); },
+          [&](auto x, auto y) HWY_ATTR { return hn::InterleaveUpper(d, x, y); });
+  }
+  return vectors[0];
+#endif
+}
+
+// The products of kColumns columns of B with x, each accumulated in kLaneBytes of sums, which are
+// added to one vector for each column.
 template <int64_t kColumns, class T>
-void dot_columns(const T* x, const T* b, int64_t stride, int64_t size, T* result) {
+HWY_INLINE void dot_columns(const T* x, const T* b, int64_t stride, int64_t size,
+                            hn::Vec<hn::ScalableTag<T>>* result) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int64_t kLanes = kLaneBytes / sizeof(T);
   constexpr auto kVectorLanes = static_cast<int64_t>(hn::MaxLanes(d));
   constexpr int64_t kNumVectors = kLanes / kVectorLanes;
   V sums[kColumns][kNumVectors];
-  for (auto& column : sums) {
-    for (V& sum : column) sum = hn::Zero(d);
+#pragma GCC unroll 8
+  for (int64_t j = 0; j < kColumns; ++j) {
+#pragma GCC unroll 16
+    for (int64_t v = 0; v < kNumVectors; ++v) sums[j][v] = hn::Zero(d);
   }
   int64_t i = 0;
   for (; i + kLanes <= size; i += kLanes) {
@@ -494,31 +542,42 @@ void dot_columns(const T* x, const T* b, int64_t stride, int64_t size, T* result
       sums[j][v] = hn::MulAdd(factor, load(b + j * stride + i + v * kVectorLanes), sums[j][v]);
     }
   }
+#pragma GCC unroll 8
   for (int64_t j = 0; j < kColumns; ++j) {
 #pragma GCC unroll 8
     for (int64_t half = kNumVectors / 2; half > 0; half /= 2) {
 #pragma GCC unroll 16
       for (int64_t v = 0; v < half; ++v) sums[j][v] = hn::Add(sums[j][v], sums[j][v + half]);
     }
-    result[j] = sum_of_lanes(d, sums[j][0]);
+    result[j] = sums[j][0];
   }
 }
 
 template <class T>
 void dot_all_columns(const Product& tile, Tiles& tiles) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
   const auto *x = static_cast<const T*>(tile.a.data), *b = static_cast<const T*>(tile.b.data);
   auto* const c = static_cast<T*>(tile.c);
   const int64_t stride = tile.b.column_stride;
-  // As many columns as fit the registers.
-  constexpr int64_t kColumns = kRows / 2;
+  // As many columns as fit the registers, and as there are sums in a vector.
+  constexpr auto kVectorLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  constexpr int64_t kColumns = std::min<int64_t>(kRows / 2, kVectorLanes);
   int64_t j = 0;
-  for (; j + kColumns <= tile.n; j += kColumns) {
-    if (!tiles.go_on(kColumns * tile.k)) return;
-    dot_columns<kColumns>(x, b + j * stride, stride, tile.k, c + j);
+  for (; j + kVectorLanes <= tile.n; j += kVectorLanes) {
+    if (!tiles.go_on(kVectorLanes * tile.k)) return;
+    V sums[kVectorLanes];
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < kVectorLanes; i += kColumns) {
+      dot_columns<kColumns>(x, b + (j + i) * stride, stride, tile.k, sums + i);
+    }
+    hn::StoreU(sums_of_lanes(d, sums), d, c + j);
   }
   for (; j < tile.n; ++j) {
     if (!tiles.go_on(tile.k)) return;
-    dot_columns<1>(x, b + j * stride, stride, tile.k, c + j);
+    V sum;
+    dot_columns<1>(x, b + j * stride, stride, tile.k, &sum);
+    c[j] = sum_of_lanes(d, sum);
   }
 }
 
