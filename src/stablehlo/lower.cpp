@@ -15,6 +15,7 @@
 #include <farcall/program/walk.h>
 #include <farcall/stablehlo/stablehlo.h>
 
+#include "stablehlo/joint_collectives.h"
 #include "stablehlo/rules.h"
 
 namespace farcall::stablehlo {
@@ -238,11 +239,22 @@ Values Emitter::program(const Program& program, std::span<const Value> inputs) {
                                  ? hidden_constant(type, known.storage)
                                  : constant(type, to_host(known.storage).data());
   }
-  for (const Equation& next : program.equations) {
-    Values operands;
-    for (const Atom input : next.inputs) operands.push_back(read(input));
-    const Values results = with_location(next, [&] { return equation(program, next, operands); });
-    for (size_t i = 0; i < results.size(); ++i) values[next.outputs[i]] = results[i];
+  for (const auto& step : steps_of(program, /*joins=*/is_on_each_device())) {
+    if (step.size() > 1) {
+      Values operands;
+      for (const Equation* next : step) operands.push_back(read(next->inputs[0]));
+      const Values results =
+          with_location(*step[0], [&] { return joint_collectives(*this, step, operands); });
+      for (size_t i = 0; i < results.size(); ++i) values[step[i]->outputs[0]] = results[i];
+      if (!results.empty()) continue;
+    }
+    for (const Equation* next : step) {
+      Values operands;
+      for (const Atom input : next->inputs) operands.push_back(read(input));
+      const Values results =
+          with_location(*next, [&] { return equation(program, *next, operands); });
+      for (size_t i = 0; i < results.size(); ++i) values[next->outputs[i]] = results[i];
+    }
   }
   Values outputs;
   for (const Atom output : program.outputs) outputs.push_back(read(output));

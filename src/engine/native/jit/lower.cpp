@@ -10,6 +10,7 @@
 
 #include <farcall/primitives/cluster.h>
 #include <farcall/primitives/structural.h>
+#include <farcall/program/walk.h>
 
 #include "engine/native/jit/indexing.h"
 #include "engine/native/jit/lowering.h"
@@ -110,6 +111,11 @@ Values Lowering::run(const Program& program, const Equation& equation,
     throw Refusal{fmt::format("{}, which has an effect", equation.primitive->name)};
   }
   const auto* cluster = try_params<ClusterParams>(params);
+  // Collectives wait for other devices.
+  const auto axis_names = equation.primitive->axis_names;
+  if (axis_names && !axis_names(params).empty()) {
+    throw Refusal{std::string(equation.primitive->name)};
+  }
   if (cluster && computes_in_registers(*cluster->jaxpr)) return run(*cluster->jaxpr, inputs);
   switch (equation.primitive->kind) {
     case PrimitiveKind::kScan:
@@ -137,6 +143,9 @@ Values Lowering::run(const Program& program, const Equation& equation,
   if (auto made = run_inline(program, equation, inputs)) {
     ++num_inline_;
     return {std::move(*made)};
+  }
+  if (!cluster && !nested_programs(equation).empty()) {
+    throw Refusal{std::string(equation.primitive->name)};
   }
   ++num_calls_;
   return calls_.add(program, equation, inputs);
