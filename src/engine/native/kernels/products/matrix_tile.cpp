@@ -581,6 +581,47 @@ void dot_all_columns(const Product& tile, Tiles& tiles) {
   }
 }
 
+// ---- many small products
+
+// The result of each is as that of the functions above.
+template <class T>
+bool multiply_each(const Product& p, int64_t first, int64_t last) {
+  constexpr int64_t kMostLoads = 32;
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  const bool is_dot = p.m == 1 && p.a.column_stride == 1 && p.b.row_stride == 1;
+  const bool has_rows = p.m > 1 && p.b.column_stride == 1;
+  if (!FARCALL_HAS_MASKS || p.batches.sizes.size() != 1 || p.n > kLanes || p.k > kLanes ||
+      !(is_dot ? p.n <= kMostLoads : has_rows && p.m * p.k <= kMostLoads)) {
+    return false;
+  }
+  const int64_t a_step = p.batches.a_strides[0], b_step = p.batches.b_strides[0];
+  const auto* a = static_cast<const T*>(p.a.data) + first * a_step;
+  const auto* b = static_cast<const T*>(p.b.data) + first * b_step;
+  auto* c = static_cast<T*>(p.c) + first * p.m * p.c_row_stride;
+  for (int64_t batch = first; batch < last; ++batch, a += a_step, b += b_step) {
+    if (is_dot) {
+      const V x = load_first(d, a, p.k);
+      for (int64_t j = 0; j < p.n; ++j) {
+        const V column = load_first(d, b + j * p.b.column_stride, p.k);
+        c[j] = sum_of_lanes(d, hn::MulAdd(x, column, hn::Zero(d)));
+      }
+      c += p.c_row_stride;
+      continue;
+    }
+    for (int64_t i = 0; i < p.m; ++i, c += p.c_row_stride) {
+      V sum = hn::Zero(d);
+      for (int64_t k = 0; k < p.k; ++k) {
+        const V row = load_first(d, b + k * p.b.row_stride, p.n);
+        sum = hn::MulAdd(hn::Set(d, a[i * p.a.row_stride + k * p.a.column_stride]), row, sum);
+      }
+      store_first(sum, d, c, p.n);
+    }
+  }
+  return true;
+}
+
 template <class T>
 void multiply(const Product& tile, T* buffer, Tiles& tiles) {
   if (tile.m == 1) return multiply_row(tile, buffer, tiles);
@@ -592,6 +633,12 @@ void multiply_float(const Product& tile, float* buffer, Tiles& tiles) {
 }
 void multiply_double(const Product& tile, double* buffer, Tiles& tiles) {
   multiply(tile, buffer, tiles);
+}
+bool each_float(const Product& p, int64_t first, int64_t last) {
+  return multiply_each<float>(p, first, last);
+}
+bool each_double(const Product& p, int64_t first, int64_t last) {
+  return multiply_each<double>(p, first, last);
 }
 void dot_float(const Product& tile, Tiles& tiles) { dot_all_columns<float>(tile, tiles); }
 void dot_double(const Product& tile, Tiles& tiles) { dot_all_columns<double>(tile, tiles); }
@@ -606,6 +653,8 @@ namespace {
 
 HWY_EXPORT(multiply_float);
 HWY_EXPORT(multiply_double);
+HWY_EXPORT(each_float);
+HWY_EXPORT(each_double);
 HWY_EXPORT(dot_float);
 HWY_EXPORT(dot_double);
 
@@ -616,6 +665,15 @@ int64_t rounded(int64_t size, int64_t step) { return (size + step - 1) / step * 
 int64_t tile_buffer_size(int64_t rows, int64_t depth) {
   // Room for all rows of A and one panel of B.
   return (rounded(rows, kTileRowStep) + kTileColumnStep) * std::min(depth, kSumDepth);
+}
+
+template <>
+bool multiply_small<float>(const Product& p, int64_t first, int64_t last) {
+  return HWY_DYNAMIC_DISPATCH(each_float)(p, first, last);
+}
+template <>
+bool multiply_small<double>(const Product& p, int64_t first, int64_t last) {
+  return HWY_DYNAMIC_DISPATCH(each_double)(p, first, last);
 }
 
 template <>

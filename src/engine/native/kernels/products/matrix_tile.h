@@ -36,4 +36,9 @@ void multiply_tile(const Product& tile, T* buffer, Tiles& tiles);
 template <class T>
 void multiply_dense_columns(const Product& tile, Tiles& tiles);
 
+// Multiplies the products [first, last) of the batches, with the bits of the functions above, if
+// they are small enough to need no rearranged operands. Returns whether they are.
+template <class T>
+bool multiply_small(const Product& products, int64_t first, int64_t last);
+
 }  // namespace farcall::native

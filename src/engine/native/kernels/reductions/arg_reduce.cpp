@@ -1,8 +1,11 @@
 // argmax and argmin: the position of the first extreme value along one axis. The first NaN counts
 // as the extreme.
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include <farcall/primitives/reduce.h>
 
@@ -86,20 +89,58 @@ void scan_run(const void* x, int64_t size, int64_t start, void* best, int64_t* i
   *index = start + position;
 }
 
-// The indices of rows of few elements.
+// An integer whose order is that of the elements, with NaN beyond all others: comparisons of
+// integers need no branches. Zeros are equal, and so are all NaN.
 template <class T, bool is_max>
-void scan_short_rows(const void* x, int64_t count, int64_t size, int64_t* indices) {
+auto key_of(T x) {
+  if constexpr (!Float<T>) {
+    return x;
+  } else {
+    using Key = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+    constexpr Key kMost = std::numeric_limits<Key>::max(), kLeast = std::numeric_limits<Key>::min();
+    constexpr auto kInfinity = std::bit_cast<Key>(std::numeric_limits<T>::infinity());
+    const auto bits = std::bit_cast<Key>(x);
+    const Key size = bits & kMost;  // without the sign
+    const Key ordered = bits < 0 ? -size : size;
+    return size > kInfinity ? (is_max ? kMost : kLeast) : ordered;
+  }
+}
+
+// The indices of rows of kSize elements.
+template <class T, bool is_max, int64_t kSize>
+void scan_short_rows(const void* x, int64_t count, int64_t* indices) {
   const auto* from = static_cast<const T*>(x);
-  for (int64_t row = 0; row < count; ++row, from += size) {
-    T best = from[0];
+#pragma GCC ivdep
+  for (int64_t row = 0; row < count; ++row) {
+    auto best = key_of<T, is_max>(from[row * kSize]);
     int64_t index = 0;
-    for (int64_t i = 1; i < size; ++i) {
-      const bool is_new = is_better<T, is_max>(from[i], best);
-      best = is_new ? from[i] : best;
-      index = is_new ? i : index;
+#pragma GCC unroll 8
+    for (int64_t i = 1; i < kSize; ++i) {
+      const auto next = key_of<T, is_max>(from[row * kSize + i]);
+      const bool is_new = is_max ? next > best : next < best;
+      // Without branches, whose outcome is random.
+      using Key = decltype(best);
+      best = static_cast<Key>(best ^ ((best ^ next) & static_cast<Key>(-Key(is_new))));
+      index ^= (index ^ i) & -int64_t{is_new};
     }
     indices[row] = index;
   }
+}
+
+using ShortRows = void (*)(const void* x, int64_t count, int64_t* indices);
+
+// Null for rows of more than kShortRow elements.
+template <class T, bool is_max>
+ShortRows short_rows_loop(int64_t size) {
+  ShortRows found = nullptr;
+  const auto try_size = [&]<int64_t kSize>(std::integral_constant<int64_t, kSize>) {
+    if (size == kSize) found = best_loop<scan_short_rows<T, is_max, kSize>>();
+  };
+  [&]<int64_t... kSizes>(std::integer_sequence<int64_t, kSizes...>) {
+    (try_size(std::integral_constant<int64_t, kSizes + 1>()), ...);
+  }
+  (std::make_integer_sequence<int64_t, kShortRow>());
+  return found;
 }
 
 // The same for `size` columns, all at index `row`.
@@ -119,7 +160,7 @@ using Scan = void (*)(const void* x, int64_t size, int64_t start, void* best, in
 
 struct ArgPlan {
   Scan run = nullptr, row = nullptr;
-  void (*short_rows)(const void* x, int64_t count, int64_t size, int64_t* indices) = nullptr;
+  ShortRows short_rows = nullptr;  // for rows of few elements
   Conversion load, store;
   int64_t outer = 1, size = 1, inner = 1;
 };
@@ -170,7 +211,7 @@ void run_short_rows(const ArgPlan& plan, const std::byte* operand, std::byte* re
               for (int64_t tile; tiles.next(tile);) {
                 const int64_t row = tile * kBlock, count = std::min(plan.outer - row, kBlock);
                 const auto first = static_cast<size_t>(row);
-                plan.short_rows(operand + first * row_bytes, count, plan.size, indices);
+                plan.short_rows(operand + first * row_bytes, count, indices);
                 plan.store.run(indices, results + first * plan.store.target_width, count);
                 if (!tiles.go_on(count * plan.size * kStepCost)) return;
               }
@@ -203,7 +244,7 @@ void run_columns(const ArgPlan& plan, const std::byte* operand, std::byte* resul
 void run_arg_reduce(const KernelCall& call) {
   const auto& plan = *static_cast<const ArgPlan*>(call.data);
   if (plan.outer == 0 || plan.inner == 0 || plan.size == 0) return;
-  const bool has_short_rows = plan.size <= kShortRow && plan.load.is_copy();
+  const bool has_short_rows = plan.short_rows && plan.load.is_copy();
   const auto run_rows = has_short_rows ? run_short_rows : run_dense;
   const auto run = plan.inner == 1 ? run_rows : run_columns;
   run(plan, static_cast<const std::byte*>(call.operands[0]),
@@ -213,20 +254,20 @@ void run_arg_reduce(const KernelCall& call) {
 template <bool is_max>
 Kernel make_arg_reduce(Types inputs, Types outputs, const Params* params) {
   const DType dtype = inputs[0].dtype();
+  const auto axis = static_cast<size_t>(params_as<ArgReduceParams>(params).axis);
   auto plan = std::make_shared<ArgPlan>();
   for_each_compute_type([&]<class T>() {
     if constexpr (!Complex<T>) {
       if (kDTypeOf<T> != compute_dtype(dtype)) return;
       plan->run = best_loop<scan_run<T, is_max>>();
       plan->row = best_loop<scan_row<T, is_max>>();
-      plan->short_rows = scan_short_rows<T, is_max>;
+      plan->short_rows = short_rows_loop<T, is_max>(inputs[0].shape()[axis]);
     }
   });
   if (!plan->run) return {};
   plan->load = make_conversion(dtype, compute_dtype(dtype));
   plan->store = make_conversion(DType::kInt64, outputs[0].dtype());
   const auto shape = inputs[0].shape();
-  const auto axis = static_cast<size_t>(params_as<ArgReduceParams>(params).axis);
   for (size_t i = 0; i < shape.size(); ++i) {
     (i < axis ? plan->outer : (i == axis ? plan->size : plan->inner)) *= shape[i];
   }
