@@ -25,8 +25,9 @@ constexpr int64_t kMostElements = 1024;
 // The elements of a result with one element in each register. Programs with larger ones are faster
 // with kernels.
 constexpr int64_t kMostSingleElements = 16;
-// The weight of a call in the count of what runs between two checks for interrupts.
-constexpr int64_t kWeightOfCall = 64;
+// The weights of a call, and of each operation of its kernel, in the count of what runs between two
+// checks for interrupts.
+constexpr int64_t kWeightOfCall = 64, kWeightOfOperation = 4;
 
 // What the code calls: `operands` are the addresses of the operands and of the results, and then
 // that of the scratch.
@@ -106,7 +107,8 @@ std::vector<Value> Calls::add(const Program& program, const Equation& equation,
   for (const ShapeDtype& type : results) {
     if (!changes_first) check_size(type, kMostElements);
   }
-  if (program.cost(equation).flops > kMostFlops) throw Refusal{"a large operation"};
+  const int64_t flops = program.cost(equation).flops;
+  if (flops > kMostFlops) throw Refusal{"a large operation"};
   const FoundKernel found = find_kernel(name);
   if (!found) throw Refusal{std::string(name)};
   auto kernel = std::make_shared<const Kernel>(found(types, results, equation.params.get()));
@@ -133,7 +135,7 @@ std::vector<Value> Calls::add(const Program& program, const Equation& equation,
                    .args = {list_of(temporary, addresses)},
                    .imm = std::bit_cast<int64_t>(&run_kernel),
                    .extra = std::bit_cast<int64_t>(kernel.get())});
-  builder_.effect({.op = Op::kCountDown, .imm = kWeightOfCall});
+  builder_.effect({.op = Op::kCountDown, .imm = kWeightOfCall + kWeightOfOperation * flops});
   kernels_.push_back(std::move(kernel));
   std::vector<Value> made;
   for (size_t i = 0; i < results.size(); ++i) {

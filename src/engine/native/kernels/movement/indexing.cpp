@@ -242,6 +242,7 @@ struct GatherPlan {
   FillValue fill_value;
   size_t width, index_width;
   TakeLoop take = nullptr;  // if the windows are on a line
+  bool is_side_by_side = false;
 };
 
 void run_take(const GatherPlan& plan, const KernelCall& call) {
@@ -276,10 +277,56 @@ void gather_elements(const GatherPlan& plan, const KernelCall& call) {
                     });
 }
 
+template <class T>
+void take_offsets(const T* from, const int64_t* offsets, int64_t count, T fill, T* to) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t offset = offsets[i];
+    const T value = from[offset < 0 ? 0 : offset];
+    to[i] = offset < 0 ? fill : value;
+  }
+}
+
+// Gathers the first elements of all windows, then the second elements, and so on.
+template <class T>
+void gather_side_by_side(const GatherPlan& plan, const KernelCall& call) {
+  auto* const offsets = static_cast<int64_t*>(call.scratch);
+  int64_t* next = offsets;
+  plan.windows.walk(call.operands[1], /*in_any_order=*/false,
+                    [&](const WindowOffsets& found, int64_t count) {
+                      next = std::copy_n(found.operand, count, next);
+                    });
+  const auto* operand = static_cast<const T*>(call.operands[0]);
+  auto* output = static_cast<T*>(call.operands[2]);
+  T fill;
+  std::memcpy(&fill, plan.fill_value.data(), sizeof(T));
+  static const auto take = best_loop<take_offsets<T>>();
+  const int64_t count = plan.windows.count();
+  const Shape& shape = plan.windows.shape();
+  run_tiles(plan.windows.size(), num_threads_for_elements(count * plan.windows.size()),
+            [&](Tiles& tiles) {
+              for (int64_t element; tiles.next(element);) {
+                const T* from = operand;
+                T* to = output;
+                int64_t rest = element;
+                for (size_t d = shape.size(); d-- > 0; rest /= shape[d]) {
+                  from += rest % shape[d] * plan.windows.operand_strides()[d];
+                  to += rest % shape[d] * plan.windows.all_strides()[d];
+                }
+                take(from, offsets, count, fill, to);
+                if (!tiles.go_on(count * kStepCost)) return;
+              }
+            });
+}
+
 void run_gather(const KernelCall& call) {
   const auto& plan = *static_cast<const GatherPlan*>(call.data);
   if (plan.windows.size() == 0) return;
   if (plan.take) return run_take(plan, call);
+  if (plan.is_side_by_side) {
+    return visit_width(static_cast<int64_t>(plan.width),
+                       [&]<class T>(T) { gather_side_by_side<T>(plan, call); });
+  }
   if (plan.windows.size() == 1) {
     return visit_width(static_cast<int64_t>(plan.width),
                        [&]<class T>(T) { gather_elements<T>(plan, call); });
@@ -337,10 +384,15 @@ Kernel make_gather(Types inputs, Types outputs, const Params* params) {
   StridedCopy copy(width, windows.shape(), windows.operand_strides(), windows.all_strides());
   StridedCopy fill(width, windows.shape(), no_strides, windows.all_strides());
   const TakeLoop take = windows.line() ? find_take_loop(inputs[1].dtype(), width) : nullptr;
+  constexpr int64_t kLeastSideBySide = 8;
+  const bool is_side_by_side =
+      windows.are_side_by_side() && windows.size() > 1 && windows.count() >= kLeastSideBySide;
+  const auto count = static_cast<size_t>(windows.count());
   return {.run = run_gather,
-          .data = std::make_shared<GatherPlan>(GatherPlan{std::move(windows), copy, fill,
-                                                          fill_value_of(dtype, p), width,
-                                                          byte_width(inputs[1].dtype()), take})};
+          .data = std::make_shared<GatherPlan>(
+              GatherPlan{std::move(windows), copy, fill, fill_value_of(dtype, p), width,
+                         byte_width(inputs[1].dtype()), take, is_side_by_side}),
+          .scratch_bytes = is_side_by_side ? count * sizeof(int64_t) : 0};
 }
 
 constexpr KernelRow kRows[] = {

@@ -52,6 +52,9 @@ class Windows {
   // No value for other windows.
   std::optional<Line> line() const;
 
+  // Whether element 0 of window i is element i of `all`.
+  bool are_side_by_side() const { return numbers_.size() == 1 && numbers_[0].all_stride == 1; }
+
   // Calls visit(offsets, count) for groups of `count` windows, in row-major order of the indices.
   // Windows out of bounds are clipped or skipped, as the mode says. If `in_any_order`, it may use
   // several threads and any order, when that is worthwhile and windows are small enough that
