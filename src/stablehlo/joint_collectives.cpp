@@ -154,8 +154,8 @@ Values joint_permutations(Emitter& e, std::span<const Equation* const> step,
   for (size_t i = 0; i < step.size(); ++i) {
     const std::vector<int32_t> sources = groups.sources(perm_of(step[i]));
     const auto num_devices = static_cast<int64_t>(sources.size());
-    const Value table = e.constant({DType::kInt32, {{num_devices}}}, sources.data());
-    const Value found = e.op("stablehlo.dynamic_slice", {table, me}, {DType::kInt32, {{1}}},
+    const Value table = e.constant({DType::kInt32, {num_devices}}, sources.data());
+    const Value found = e.op("stablehlo.dynamic_slice", {table, me}, {DType::kInt32, {1}},
                              "slice_sizes = array<i64: 1>");
     const Value source = e.reshape(found, {});
     const int64_t size = operands[i].type.size();

@@ -271,6 +271,11 @@ int64_t cost_of(const Code& code) {
 // has to call kernels.
 template <class Lower>
 Code lower(std::initializer_list<const Program*> programs, Lower lower_with) {
+  for (const Program* program : programs) {
+    if (nesting_of(*program).num_equations > static_cast<int64_t>(kMostEquations)) {
+      throw Refusal{"too many operations"};
+    }
+  }
   std::vector<Packing> packings = packings_of(programs);
   packings.emplace_back();
   std::optional<Code> best;
