@@ -127,6 +127,22 @@ def test_scans_read_arrays_and_slices_of_them() -> None:
 
     check(walk, ROWS.astype("int32"))
 
+    def long_slices(reverse: bool) -> Any:
+        """Slices that stay in memory, as the next carry and as results."""
+
+        def step(c: Any, x: Any) -> Any:
+            before, total, k = c
+            return (x, total * 0.5 + before[k] + x[k + 1], (k + 7) % 40), (x, x[k], total)
+
+        return lambda rows: lax.scan(step, (rows[0], fnp.float32(0), 0), rows, reverse=reverse)
+
+    for reverse in (False, True):
+        for size in (50, 200):
+            rows = values(30 * size).reshape(30, size)
+            loop = long_slices(reverse)
+            check(loop, rows)
+            same_without_code(fc.jit(lambda r, loop=loop: loop(r * 2)[1]), rows)
+
 
 def test_while_conditions_read_the_array() -> None:
     def first_above(x: Any, limit: Any) -> Any:
@@ -245,6 +261,17 @@ def test_arrays_that_steps_make() -> None:
 
     for size in (6, 60):
         same_without_code(twice, values(size))
+
+    def own_positions(x: Any) -> Any:
+        def step(i: Any, c: Any) -> Any:
+            x, total = c
+            # Also the indices are in the memory that changes.
+            x = x.at[x].add(i + 1).at[i].set(i * 7 % 50)
+            return x % 50, total * 0.5 + x[i] + x[i + 1] * 2 - 1
+
+        return lax.fori_loop(0, 20, step, (x, 0.0))
+
+    same_without_code(own_positions, np.arange(50)[::-1].copy())
 
 
 # ---- positions and elements ----------------------------------------------------------------------
@@ -504,3 +531,53 @@ def test_random_programs(seed: int) -> None:
     step = random_step(rng, 2)
     steps = rng.randrange(1, 12)
     same_without_code(lambda *c: lax.fori_loop(0, steps, step, c), x, rows, np.float32(0.5))
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_random_scans_of_arrays(seed: int) -> None:
+    """Carries and results that are old, new, swapped, sliced or constant arrays."""
+    rng = random.Random(seed)
+    size = rng.choice((5, 20, 50, 200))
+    length, reverse = rng.randrange(1, 9), rng.random() < 0.5
+    program = [(rng.randrange(8), rng.random(), rng.random()) for _ in range(rng.randrange(1, 6))]
+    ends = [rng.random() for _ in range(5)]
+
+    def choose(pool: list[Any], where: float) -> Any:
+        return pool[int(where * len(pool))]
+
+    def f(a: Any, b: Any, constant: Any, xs: Any) -> Any:
+        def step(c: Any, x: Any) -> Any:
+            a, b, i = c
+            pool = [a, b, constant, x]
+            for kind, one, other in program:
+                p, q = choose(pool, one), choose(pool, other)
+                k = (i * 3 + int(other * 50)) % size
+                if kind == 0:
+                    pool.append(p.at[k].set(q[0]))
+                elif kind == 1:
+                    pool.append(p.at[k].add(1))
+                elif kind == 2:
+                    pool.append(p * 0.5 + q)
+                elif kind == 3:
+                    pool.append(lax.cond(i % 2 == 0, lambda p, q: p, lambda p, q: q, p, q))
+                elif kind == 4:
+                    pool.append(lax.fori_loop(0, 2, lambda j, v, q=q: v.at[j].add(q[j + 1]), p))
+                elif kind == 5:
+                    pool.append(lax.dynamic_update_slice(p, q[1:4] + 1, (k,)))
+                elif kind == 6:
+                    pool.append(p[::-1])
+                else:
+                    pool.append(p.at[k].mul(lax.dynamic_slice(q, (k,), (1,))[0]))
+            results = [choose(pool, end) for end in ends]
+            return (results[0], results[1], i + 1), (results[2], results[3][1], results[4])
+
+        return lax.scan(step, (a, b, 0), xs, reverse=reverse)
+
+    arrays = [values(size + i)[i:] for i in range(3)]
+    same_without_code(f, *arrays, values(length * size).reshape(length, size))
+    same_without_code(
+        fc.jit(lambda a, b, x: f(a * 2, a + b, b, x * 2)),
+        arrays[0],
+        arrays[1],
+        values(length * size).reshape(length, size),
+    )

@@ -89,8 +89,12 @@ void Calls::copy(Arg to, Arg from, size_t nbytes) {
 std::vector<Value> Calls::add(const Program& program, const Equation& equation,
                               std::span<const Value> inputs) {
   const std::string_view name = equation.primitive->name;
+  const auto is_first = [&](const Value& input) {
+    return input.place && input.place->number == inputs[0].place->number;
+  };
   const bool changes_first = trait_of_kernel(name) == KernelTrait::kUpdatesFirstInput &&
-                             inputs[0].place && equation.outputs.size() == 1;
+                             inputs[0].place && equation.outputs.size() == 1 &&
+                             std::ranges::none_of(inputs.subspan(1), is_first);
   std::vector<ShapeDtype> types, results;
   for (const uint32_t output : equation.outputs) results.push_back(program.variable_types[output]);
   for (const Value& input : inputs) types.push_back(input.type);

@@ -335,6 +335,11 @@ Code Lowering::scan(const ScanParams& scan) {
       operands.push_back(invariant(slices[i], Arg::reg(places[i])));
     }
     Values results = run(*scan.jaxpr, operands);
+    // The slices of the results may take the memory of those of the arrays.
+    for (Value& result : results) {
+      if (!is_in_memory(result) || result.place) continue;
+      result = copied(result, calls_.new_array(result.type));
+    }
     for (size_t i = 0; i < num_ys; ++i) {
       Value& y = results[num_carry + i];
       const Arg to = Arg::reg(places[num_xs + i]);

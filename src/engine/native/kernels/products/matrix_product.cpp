@@ -162,7 +162,10 @@ void multiply_tiled(const Product& given) {
       const int64_t column = i % across * tile.columns, row = i / across % down * tile.rows;
       const int64_t first = i / across / down * tile.batches;
       const int64_t last = std::min(first + tile.batches, p.batches.count);
-      if (multiply_small<T>(p, first, last)) continue;
+      if (multiply_small<T>(p, first, last)) {
+        if (!tiles.go_on((last - first) * (cost + kCallCost))) return;
+        continue;
+      }
       for (int64_t batch = first; batch < last && tiles.go_on(kCallCost); ++batch) {
         multiply_part(batch, row, column, buffer.data(), tiles);
       }
