@@ -28,7 +28,8 @@ constexpr std::string_view kJoinable[] = {"psum", "all_gather", "ppermute"};
 
 bool is_joinable(const Program& program, const Equation& equation) {
   if (std::ranges::find(kJoinable, equation.primitive->name) == std::end(kJoinable)) return false;
-  return !is_narrow(type_of(program, equation).dtype()) && type_of(program, equation).size() > 0;
+  const ShapeDtype type = type_of(program, equation);
+  return type.size() > 0 && dtype_info(type.dtype()).bits >= 8 && has_zero(type.dtype());
 }
 
 // Whether one operation may do the work of both.
