@@ -217,8 +217,11 @@ Value Emitter::number(ShapeDtype type, double number) {
     case DTypeKind::kKey:
     case DTypeKind::kToken:
       break;
-    default:
-      text = fmt::format("{}", static_cast<int64_t>(number));
+    default: {
+      // One is -1 in a signed integer of one bit.
+      const bool wraps = info.kind == DTypeKind::kSigned && info.bits == 1 && number == 1;
+      text = fmt::format("{}", wraps ? -1 : static_cast<int64_t>(number));
+    }
   }
   if (!text.empty()) parse_element(type.dtype(), text, element);
   return splat(type, element);

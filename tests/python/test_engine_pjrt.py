@@ -598,6 +598,9 @@ def test_rows_of_integers_of_two_bits_are_joined_and_compared(dtype: str) -> Non
 @needs_plugin
 def test_integers_of_one_bit_are_refused() -> None:
     x = fnp.zeros((2, 3), "int1")
+    for power in (0, 2):
+        with pytest.raises(NotImplementedError, match="StableHLO has no dtype int1"):
+            fc.jit(lambda x, y=power: lax.integer_pow(x, y)).lower(x).as_text("stablehlo")
     with pytest.raises(NotImplementedError, match="StableHLO has no dtype int1"):
         fc.jit(lambda x: lax.cumprod(x, 0), device=fc.devices("pjrt")[0])(x)
 
