@@ -30,6 +30,8 @@ using Bytes = std::vector<std::vector<std::byte>>;
 constexpr double kMeetingSeconds = 0.1, kMostMeetingSeconds = 0.6;
 // After so many seconds, calls are repeated less often.
 constexpr double kSecondsOfThoroughCalls = 2.5;
+// With more threads than these, too.
+constexpr size_t kManyThreads = 100;
 // Cases of which more is looked at: the first ones, with small operands.
 constexpr size_t kMostShort = 8;
 
@@ -122,9 +124,10 @@ class Calls {
     Outcome outcome = run(call, {});
     report_change(state.restore());
     report_change(session_.files.restore());
-    uses_threads_ =
-        num_tasks_scheduled() + heap::num_threads_started() != tasks || !other_threads().empty();
-    is_slow_call_ = outcome.seconds > 0.1;
+    const size_t num_others = other_threads().size();
+    uses_threads_ = num_tasks_scheduled() + heap::num_threads_started() != tasks || num_others > 0;
+    // Threads that calls leave behind make all others slower.
+    is_slow_call_ = outcome.seconds > 0.1 || num_others > kManyThreads;
     is_slow_ = is_slow_call_ || session_.seconds() > kSecondsOfThoroughCalls;
     first_ = call.results();
     return outcome;
