@@ -84,6 +84,53 @@ void check_expansion(const Program& program, std::string_view action) {
           action, is_counted ? "" : "more than ", num_equations, kMaxAdded));
 }
 
+std::vector<std::vector<const Equation*>> late_equations_last(
+    const Program& program, const std::function<bool(const Equation&)>& is_late,
+    const std::function<bool(const Equation&, const Equation&)>& joins) {
+  std::vector<const Equation*> left, late;
+  for (const Equation& equation : program.equations) {
+    left.push_back(&equation);
+    if (is_late(equation)) late.push_back(&equation);
+  }
+  std::vector<std::vector<const Equation*>> steps;
+  if (late.empty() || (joins && late.size() == 1)) {
+    for (const Equation* equation : left) steps.push_back({equation});
+    return steps;
+  }
+  std::vector<bool> is_known(program.variable_types.size(), true);
+  for (const Equation* equation : left) {
+    for (const uint32_t output : equation->outputs) is_known[output] = false;
+  }
+  const auto is_ready = [&](const Equation* equation) {
+    return std::ranges::all_of(
+        equation->inputs, [&](Atom atom) { return !atom.is_variable() || is_known[atom.index]; });
+  };
+  const auto append = [&](std::vector<const Equation*> step) {
+    for (const Equation* equation : step) {
+      for (const uint32_t output : equation->outputs) is_known[output] = true;
+    }
+    steps.push_back(std::move(step));
+  };
+  while (!left.empty()) {
+    std::vector<const Equation*> waiting;
+    for (const Equation* equation : left) {
+      const bool is_last = std::ranges::binary_search(late, equation);
+      !is_last&& is_ready(equation) ? append({equation}) : waiting.push_back(equation);
+    }
+    left.clear();
+    if (waiting.empty()) break;
+    // Nothing before the first one that waits is missing.
+    std::vector<const Equation*> step{waiting.front()};
+    for (const Equation* equation : std::span(waiting).subspan(1)) {
+      const bool is_partner = joins && std::ranges::binary_search(late, equation) &&
+                              is_ready(equation) && joins(*step[0], *equation);
+      (is_partner ? step : left).push_back(equation);
+    }
+    append(std::move(step));
+  }
+  return steps;
+}
+
 std::vector<std::vector<Use>> find_users(const Program& program) {
   std::vector<std::vector<Use>> users(program.variable_types.size());
   const auto add = [&](const std::vector<Atom>& atoms, uint32_t equation) {

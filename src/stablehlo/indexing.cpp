@@ -127,20 +127,6 @@ Values gather(Emitter& e, const Call& call) {
                    fill_value(e, p.fill_value, call.result()))};
 }
 
-// The size of the window in each dimension of the operand.
-std::vector<int64_t> window_of(const ScatterParams& p, ShapeDtype operand, ShapeDtype updates) {
-  std::vector<int64_t> window(operand.rank(), 1);
-  size_t next = 0;
-  for (size_t d = 0; d < window.size(); ++d) {
-    const auto is_in = [&](const std::vector<int64_t>& dims) {
-      return std::ranges::find(dims, static_cast<int64_t>(d)) != dims.end();
-    };
-    if (is_in(p.inserted_window_dims) || is_in(p.operand_batching_dims)) continue;
-    window[d] = updates.shape()[static_cast<size_t>(p.update_window_dims[next++])];
-  }
-  return window;
-}
-
 // The dimensions that a scatter must have whole: those along which it writes parts of the operand,
 // and those of the updates and indices that count the parts. XLA computes wrong values where they
 // are divided, in a scatter after another one and where the parts are uneven.
@@ -190,7 +176,7 @@ Rule scatter_by(std::string_view operation) {
       indices = clipped(
           e, indices,
           last_starts(e, indices.type, operand.type.shape(),
-                      window_of(p, operand.type, updates.type), p.scatter_dims_to_operand_dims));
+                      window_sizes(p, operand.type, updates.type), p.scatter_dims_to_operand_dims));
     }
     std::string numbers =
         fmt::format("update_window_dims = {}, inserted_window_dims = {}, ",

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <farcall/primitives/collectives.h>
+#include <farcall/program/walk.h>
 
 #include "stablehlo/groups.h"
 #include "stablehlo/rules.h"
@@ -179,53 +180,11 @@ Values joint_permutations(Emitter& e, std::span<const Equation* const> step,
 }  // namespace
 
 Steps steps_of(const Program& program, bool joins) {
-  Steps steps;
-  std::vector<const Equation*> left;
-  for (const Equation& equation : program.equations) left.push_back(&equation);
-  const auto is_collective = [&](const Equation* equation) {
-    return is_joinable(program, *equation);
-  };
-  if (!joins || is_ordered(program) || std::ranges::count_if(left, is_collective) < 2) {
-    for (const Equation* equation : left) steps.push_back({equation});
-    return steps;
-  }
-  std::vector<bool> is_known(program.variable_types.size(), true);
-  for (const Equation* equation : left) {
-    for (const uint32_t output : equation->outputs) is_known[output] = false;
-  }
-  const auto append = [&](std::vector<const Equation*> step) {
-    for (const Equation* equation : step) {
-      for (const uint32_t output : equation->outputs) is_known[output] = true;
-    }
-    steps.push_back(std::move(step));
-  };
-  const auto is_ready = [&](const Equation* equation) {
-    return std::ranges::all_of(
-        equation->inputs, [&](Atom atom) { return !atom.is_variable() || is_known[atom.index]; });
-  };
-  // All that does not wait for a collective, then the collectives that are ready.
-  while (!left.empty()) {
-    std::vector<const Equation*> waiting;
-    for (const Equation* equation : left) {
-      if (!is_collective(equation) && is_ready(equation)) {
-        append({equation});
-      } else {
-        waiting.push_back(equation);
-      }
-    }
-    left = std::move(waiting);
-    if (left.empty()) break;
-    std::vector<const Equation*> step{left.front()};
-    std::vector<const Equation*> others;
-    for (const Equation* equation : std::span(left).subspan(1)) {
-      const bool is_partner =
-          is_collective(equation) && is_ready(equation) && match(program, *step[0], *equation);
-      (is_partner ? step : others).push_back(equation);
-    }
-    left = std::move(others);
-    append(std::move(step));
-  }
-  return steps;
+  const bool keeps_order = !joins || is_ordered(program);
+  return late_equations_last(
+      program,
+      [&](const Equation& equation) { return !keeps_order && is_joinable(program, equation); },
+      [&](const Equation& x, const Equation& y) { return match(program, x, y); });
 }
 
 Values joint_collectives(Emitter& emitter, std::span<const Equation* const> step,

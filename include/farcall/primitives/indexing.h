@@ -137,4 +137,8 @@ struct ScatterParams : ScatterDimensionNumbers {
   }
 };
 
+// The size of scatter's window in each dimension of the operand.
+FARCALL_API Shape window_sizes(const ScatterParams& params, const ShapeDtype& operand,
+                               const ShapeDtype& updates);
+
 }  // namespace farcall

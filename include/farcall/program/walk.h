@@ -46,6 +46,14 @@ FARCALL_API Nesting nesting_of(const Program& program);
 // because equations share these programs. `action` names what needs the inlining: "compile".
 FARCALL_API void check_expansion(const Program& program, std::string_view action);
 
+// The equations in an order that keeps their dependences, in which those that `is_late` come as
+// late as possible: after all that need none of them. If there is `joins`, late equations that
+// could come at the same time, and for which joins(first, other) holds, are one step; all others
+// are steps of their own.
+FARCALL_API std::vector<std::vector<const Equation*>> late_equations_last(
+    const Program& program, const std::function<bool(const Equation&)>& is_late,
+    const std::function<bool(const Equation& first, const Equation& other)>& joins = {});
+
 // A use of a variable: operand `operand` of an equation, or output `operand` of the program.
 struct Use {
   static constexpr uint32_t kOutput = UINT32_MAX;

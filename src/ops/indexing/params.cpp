@@ -1,4 +1,6 @@
 // Conversion of indexing parameters to and from the values in program text.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
@@ -58,6 +60,20 @@ void from_value(const Value& value, GatherScatterMode& out) {
   std::string name;
   from_value(value, name);
   out = parse_mode(name);
+}
+
+Shape window_sizes(const ScatterParams& params, const ShapeDtype& operand,
+                   const ShapeDtype& updates) {
+  Shape sizes(operand.rank(), 1);
+  size_t next = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const auto is_in = [&](const std::vector<int64_t>& dims) {
+      return std::ranges::find(dims, static_cast<int64_t>(i)) != dims.end();
+    };
+    if (is_in(params.inserted_window_dims) || is_in(params.operand_batching_dims)) continue;
+    sizes[i] = updates.shape()[static_cast<size_t>(params.update_window_dims[next++])];
+  }
+  return sizes;
 }
 
 }  // namespace farcall

@@ -179,6 +179,13 @@ Value reduced(Builder& b, std::string_view primitive, ShapeDtype type, const Val
 
 }  // namespace
 
+std::vector<int64_t> positions(std::span<const int64_t> shape, std::span<const int64_t> strides,
+                               int64_t offset) {
+  std::vector<int64_t> all;
+  for_each_position(shape, strides, offset, [&](int64_t at) { all.push_back(at); });
+  return all;
+}
+
 std::optional<Value> combined_elements(Builder& builder, const Program& program,
                                        const Equation& equation, std::span<const Value> inputs) {
   const std::string_view name = equation.primitive->name;

@@ -33,6 +33,11 @@ inline bool is_in_memory(const Value& value) {
   return value.parts.empty() && (value.place || value.address);
 }
 
+// The position of each index of a shape, in row-major order: `offset` plus the sum of the index
+// times the strides.
+std::vector<int64_t> positions(std::span<const int64_t> shape, std::span<const int64_t> strides,
+                               int64_t offset = 0);
+
 // Slices, stacks, transposes and reductions with one register for each element. No value for other
 // equations. Raises Refusal if a kernel would add in another order.
 std::optional<Value> combined_elements(Builder& builder, const Program& program,

@@ -79,17 +79,15 @@ bool contains(std::span<const int64_t> dims, size_t dim) {
   return std::ranges::find(dims, static_cast<int64_t>(dim)) != dims.end();
 }
 
-// Calls visit(indices) for each index of the shape in row-major order.
-template <class Visit>
-void for_each_index(std::span<const int64_t> shape, Visit visit) {
-  if (std::ranges::find(shape, 0) != shape.end()) return;
-  std::vector<int64_t> at(shape.size(), 0);
-  while (true) {
-    visit(std::as_const(at));
-    size_t d = shape.size();
-    while (d > 0 && ++at[d - 1] == shape[d - 1]) at[--d] = 0;
-    if (d == 0) return;
-  }
+// The elements of a window of this shape.
+std::vector<Windows::Element> elements_of(std::span<const int64_t> shape,
+                                          std::span<const int64_t> strides,
+                                          std::span<const int64_t> all_strides) {
+  const std::vector<int64_t> offsets = positions(shape, strides);
+  const std::vector<int64_t> all = positions(shape, all_strides);
+  std::vector<Windows::Element> elements;
+  for (size_t i = 0; i < all.size(); ++i) elements.push_back({offsets[i], all[i]});
+  return elements;
 }
 
 Arg wide(Builder& b, Arg start, DType dtype) {
@@ -108,14 +106,7 @@ Windows windows_of_slice(Builder& b, ShapeDtype array, ShapeDtype slice,
     window.starts.push_back(wide(b, starts[i].parts[0], starts[i].type.dtype()));
   }
   made.windows.push_back(std::move(window));
-  for_each_index(slice.shape(), [&](const std::vector<int64_t>& at) {
-    Windows::Element element{0, 0};
-    for (size_t i = 0; i < at.size(); ++i) {
-      element.offset += at[i] * strides[i];
-      element.all += at[i] * all[i];
-    }
-    made.elements.push_back(element);
-  });
+  made.elements = elements_of(slice.shape(), strides, all);
   return made;
 }
 
@@ -151,26 +142,17 @@ Windows windows_of(Builder& b, const GatherDimensionNumbers& numbers, ShapeDtype
     outer_strides[static_cast<size_t>(numbers.start_indices_batching_dims[i])] =
         strides[static_cast<size_t>(numbers.operand_batching_dims[i])];
   }
+  const std::vector<int64_t> offsets = positions(outer, outer_strides);
+  const std::vector<int64_t> firsts = positions(outer, outer_all);
   size_t next = 0;
-  for_each_index(outer, [&](const std::vector<int64_t>& at) {
-    Windows::Window window;
-    for (size_t i = 0; i < at.size(); ++i) {
-      window.offset += at[i] * outer_strides[i];
-      window.all += at[i] * outer_all[i];
-    }
+  for (size_t i = 0; i < firsts.size(); ++i) {
+    Windows::Window window{{}, offsets[i], firsts[i]};
     for (size_t c = 0; c < num_components; ++c) {
       window.starts.push_back(wide(b, indices.parts[next++], indices.type.dtype()));
     }
     made.windows.push_back(std::move(window));
-  });
-  for_each_index(inside, [&](const std::vector<int64_t>& at) {
-    Windows::Element element{0, 0};
-    for (size_t i = 0; i < at.size(); ++i) {
-      element.offset += at[i] * inside_strides[i];
-      element.all += at[i] * inside_all[i];
-    }
-    made.elements.push_back(element);
-  });
+  }
+  made.elements = elements_of(inside, inside_strides, inside_all);
   return made;
 }
 
@@ -326,17 +308,6 @@ void Access::update(const Value& updates, std::string_view combine) {
   }
 }
 
-// The sizes of scatter's windows in every dimension of the array.
-Shape window_sizes(const ScatterParams& p, ShapeDtype array, ShapeDtype updates) {
-  Shape sizes(array.rank(), 1);
-  size_t next = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (contains(p.inserted_window_dims, i) || contains(p.operand_batching_dims, i)) continue;
-    sizes[i] = updates.shape()[static_cast<size_t>(p.update_window_dims[next++])];
-  }
-  return sizes;
-}
-
 // What an equation does with the windows of its first operand.
 struct Indexing {
   Windows windows;
@@ -436,31 +407,9 @@ bool is_indexed(const Program& program, size_t input) {
 }
 
 std::vector<const Equation*> reads_before_changes(const Program& program) {
-  std::vector<const Equation*> ordered, left;
-  for (const Equation& equation : program.equations) left.push_back(&equation);
-  if (std::ranges::none_of(program.equations, changes_array)) return left;
-  std::vector<bool> is_known(program.variable_types.size(), true);
-  for (const Equation* equation : left) {
-    for (const uint32_t output : equation->outputs) is_known[output] = false;
-  }
-  const auto append = [&](const Equation* equation) {
-    for (const uint32_t output : equation->outputs) is_known[output] = true;
-    ordered.push_back(equation);
-  };
-  const auto is_ready = [&](Atom atom) { return !atom.is_variable() || is_known[atom.index]; };
-  while (!left.empty()) {
-    std::vector<const Equation*> waiting;
-    for (const Equation* equation : left) {
-      const bool goes_now =
-          std::ranges::all_of(equation->inputs, is_ready) && !changes_array(*equation);
-      goes_now ? append(equation) : waiting.push_back(equation);
-    }
-    left = std::move(waiting);
-    // Nothing before the first one that waits is missing.
-    if (!left.empty()) {
-      append(left.front());
-      left.erase(left.begin());
-    }
+  std::vector<const Equation*> ordered;
+  for (const auto& step : late_equations_last(program, changes_array)) {
+    ordered.insert(ordered.end(), step.begin(), step.end());
   }
   return ordered;
 }
@@ -523,13 +472,11 @@ std::optional<Value> moved_from_memory(Builder& builder, const Packing& packing,
   const Arg address = *places.address_of(input);
   const auto width = static_cast<int64_t>(byte_width(type.dtype()));
   Value result{type, {}};
-  for_each_index(type.shape(), [&](const std::vector<int64_t>& at) {
-    int64_t from = source->offset;
-    for (size_t i = 0; i < at.size(); ++i) from += at[i] * source->strides[i];
+  for (const int64_t from : positions(type.shape(), source->strides, source->offset)) {
     result.parts.push_back(load_part(builder, packing.reg_type_of(type), static_cast<int>(width),
                                      offset(builder, address, from * width),
                                      input.place.has_value()));
-  });
+  }
   return result;
 }
 

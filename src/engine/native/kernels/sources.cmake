@@ -30,6 +30,7 @@ set(FARCALL_NATIVE_KERNELS
   products/convolution.cpp
   products/dot_general.cpp
   products/matrix_product.cpp
+  products/matrix_columns.cpp
   products/matrix_tile.cpp
   random/random.cpp
   random/threefry.cpp

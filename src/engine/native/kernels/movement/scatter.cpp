@@ -20,18 +20,9 @@ namespace {
 using Types = std::span<const ShapeDtype>;
 
 Windows make_windows(Types inputs, const ScatterParams& p) {
-  const GatherDimensionNumbers numbers = as_gather(p);
-  Shape sizes(inputs[0].rank(), 1);
-  size_t next = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    const auto is_in = [&](const std::vector<int64_t>& dims) {
-      return std::ranges::find(dims, static_cast<int64_t>(i)) != dims.end();
-    };
-    if (is_in(p.inserted_window_dims) || is_in(p.operand_batching_dims)) continue;
-    sizes[i] = inputs[2].shape()[p.update_window_dims[next++]];
-  }
   const auto mode = p.mode == GatherScatterMode::kClip ? p.mode : GatherScatterMode::kFillOrDrop;
-  return Windows(numbers, inputs[0], inputs[1], inputs[2], sizes, mode);
+  return Windows(as_gather(p), inputs[0], inputs[1], inputs[2],
+                 window_sizes(p, inputs[0], inputs[2]), mode);
 }
 
 // Copies the operand to the result, unless they share memory.

@@ -92,11 +92,6 @@ Product part_of(const Product& p, const Cut& tile, int64_t batch, int64_t row, i
           .c_row_stride = p.c_row_stride};
 }
 
-// Whether this is a vector times a matrix with dense columns.
-bool is_dot(const Product& p) {
-  return p.m == 1 && p.a.column_stride == 1 && p.b.row_stride == 1 && p.b.column_stride >= p.k;
-}
-
 // A matrix times a vector is that vector times the transposed matrix.
 Product with_vector_first(const Product& p) {
   if (p.n != 1 || p.m == 1 || p.c_row_stride != 1) return p;

@@ -44,6 +44,10 @@ struct Product {
   int64_t c_row_stride;
   Batches batches = {};
 };
+// Whether this is a vector times a matrix with dense columns.
+inline bool is_dot(const Product& p) {
+  return p.m == 1 && p.a.column_stride == 1 && p.b.row_stride == 1 && p.b.column_stride >= p.k;
+}
 using Multiply = void (*)(const Product& product);
 
 // Returns null if the dtype has no product. `largest` is the largest of all sizes and strides: if
