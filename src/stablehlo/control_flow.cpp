@@ -1,11 +1,13 @@
 // Loops and branches. Their regions read values that they do not change directly from outside. If a
 // program inside has effects, the number of the run is passed through the region like a carry.
 
+#include <algorithm>
 #include <functional>
 
 #include <fmt/format.h>
 
 #include <farcall/primitives/control_flow.h>
+#include <farcall/program/cost.h>
 
 #include "core/internal/joined.h"
 #include "stablehlo/rules.h"
@@ -71,13 +73,22 @@ std::span<const Value> part(std::span<const Value> values, size_t begin, size_t 
 
 using Step = std::function<Values(std::span<const Value>)>;
 
-// A while without relays, as a loop of loops of 1,024 steps each: in between, a relay tests whether
-// the run has failed or is interrupted.
-Values while_in_parts(Emitter& e, const Values& carry, const Step& goes_on, const Step& next,
-                      std::span<const std::string> axes) {
+// How many steps of this cost take at most some milliseconds.
+int64_t steps_of_part(const Cost& cost) {
+  const int64_t each = std::max<int64_t>({cost.flops, cost.bytes, 1});
+  return std::clamp<int64_t>((int64_t{1} << 22) / each, 1, 1024);
+}
+
+// Scans below this cost are not worth tests for interrupts; it is at least some milliseconds.
+constexpr int64_t kLongScan = int64_t{1} << 24;
+
+// A loop without relays, as a loop of loops of `num_steps` steps each: in between, a relay tests
+// whether the run has failed or is interrupted.
+Values loop_in_parts(Emitter& e, const Values& carry, const Step& goes_on, const Step& next,
+                     int64_t num_steps, std::span<const std::string> axes) {
   const ShapeDtype counter(DType::kInt32, {}), truth(DType::kBool, {});
   const Value zero = e.number(counter, 0), one = e.number(counter, 1);
-  const Value most = e.number(counter, 1024);
+  const Value most = e.number(counter, static_cast<double>(num_steps));
   const std::vector<ShapeDtype> types = types_of(carry);
   const auto rest = [](std::span<const Value> values) { return values.subspan(1); };
   const auto inner_types = joined<std::vector<ShapeDtype>>({&counter, 1}, types);
@@ -105,6 +116,9 @@ Values while_in_parts(Emitter& e, const Values& carry, const Step& goes_on, cons
   results.erase(results.begin());
   return results;
 }
+
+// Whether a relay may test for interrupts.
+bool can_test(const Emitter& e) { return e.options().guard && e.is_for_cpu_plugin(); }
 
 Values while_loop(Emitter& e, const Call& call) {
   const auto& p = call.params<WhileParams>();
@@ -147,9 +161,10 @@ Values while_loop(Emitter& e, const Call& call) {
     return Values{guarded(e, test, axes)};
   });
   const bool is_pure = !has_order && e.num_relays() == num_relays;
-  if (is_pure && is_outermost && e.options().guard && e.is_for_cpu_plugin()) {
+  if (is_pure && is_outermost && can_test(e)) {
     const auto test = [&](std::span<const Value> values) { return Values{goes_on(values)}; };
-    return while_in_parts(e, carry, test, step, axes);
+    const int64_t num_steps = steps_of_part(p.body_jaxpr->cost() + p.cond_jaxpr->cost());
+    return loop_in_parts(e, carry, test, step, num_steps, axes);
   }
   const std::string regions[] = {condition, body};
   run.restore();
@@ -196,12 +211,12 @@ Values scan(Emitter& e, const Call& call) {
     carry.push_back(e.splat(call.results[num_carry + i], kZeroBits));
   }
   if (p.length == 0) return {carry.begin() + 1, carry.end()};
-  const RunInRegion run(e, is_ordered(*p.jaxpr));
+  const bool has_order = is_ordered(*p.jaxpr);
+  const RunInRegion run(e, has_order);
   run.append_outer(carry);
   const std::vector<ShapeDtype> types = types_of(carry);
   const InLoop scope(e);
-  const auto step = [&](const Values& x) {
-    run.enter(x);
+  const auto step = [&](std::span<const Value> x) {
     const Value index = p.reverse ? e.op("stablehlo.subtract", {last, x[0]}, counter) : x[0];
     Values inputs = joined<Values>(consts, part(x, 1, num_carry));
     for (const Value& array : slices) inputs.push_back(slice_at(e, array, index, zero));
@@ -211,14 +226,30 @@ Values scan(Emitter& e, const Call& call) {
     for (size_t i = 0; i < num_stacked; ++i) {
       next.push_back(with_slice(e, x[1 + num_carry + i], outputs[num_carry + i], index, zero));
     }
-    run.append(next);
     return next;
   };
+  const auto goes_on = [&](std::span<const Value> x) {
+    return Values{e.compare("LE", x[0], last)};
+  };
   const size_t num_relays = e.num_relays();
-  const std::string body = e.region(types, step);
+  const std::string body = e.region(types, [&](const Values& x) {
+    run.enter(x);
+    Values next = step(x);
+    run.append(next);
+    return next;
+  });
+  const bool is_pure = !has_order && e.num_relays() == num_relays;
+  if (is_pure && can_test(e)) {
+    const Cost cost = p.jaxpr->cost(), all = p.length * cost;
+    if (std::max(all.flops, all.bytes) >= kLongScan) {
+      carry = loop_in_parts(e, carry, goes_on, step, steps_of_part(cost), p.jaxpr->axis_names);
+      carry.erase(carry.begin());
+      return carry;
+    }
+  }
   const std::string condition = e.region(types, [&](const Values& x) {
     run.enter(x);
-    const Value test = e.compare("LE", x[0], last);
+    const Value test = goes_on(x)[0];
     const bool needs_guard = e.num_relays() != num_relays && e.options().layout;
     return Values{needs_guard ? guarded(e, test, p.jaxpr->axis_names) : test};
   });

@@ -53,13 +53,20 @@ assert f(x).tolist() == [0.5, 1]
 
 
 LOOPS = {
-    "native operations": "lambda n, x: fc.lax.fori_loop("
-    "0, n, lambda i, a: fc.scipy.special.ndtri(a) * 0 + 0.5, x)",
-    "XLA's operations": "lambda n, x: fc.lax.while_loop("
-    "lambda c: c[0] < n, lambda c: (c[0] + 1, fnp.sin(c[1]) * 0 + 0.5), (0, x))[1]",
-    "a shard_map": "fc.shard_map(lambda n, x: fc.lax.while_loop(lambda c: c[0] < n, "
+    "native operations": "fc.jit(lambda n, x: fc.lax.fori_loop("
+    "0, n, lambda i, a: fc.scipy.special.ndtri(a) * 0 + 0.5, x))",
+    "XLA's operations": "fc.jit(lambda n, x: fc.lax.while_loop("
+    "lambda c: c[0] < n, lambda c: (c[0] + 1, fnp.sin(c[1]) * 0 + 0.5), (0, x))[1])",
+    "a shard_map": "fc.jit(fc.shard_map(lambda n, x: fc.lax.while_loop(lambda c: c[0] < n, "
     "lambda c: (c[0] + 1, fc.lax.psum(c[1], 'd') * 0 + 0.5), (0, x))[1], mesh=mesh, "
-    "in_specs=(fc.P(), fc.P('d')), out_specs=fc.P('d'))",
+    "in_specs=(fc.P(), fc.P('d')), out_specs=fc.P('d')))",
+    "a scan": "fc.jit(lambda n, x: fc.lax.scan("
+    "lambda c, _: (fnp.sin(c) * 0 + 0.5, None), x, None, length=n)[0], static_argnums=0)",
+    "a scan of scans": "fc.jit(lambda n, x: fc.lax.fori_loop(0, 3, lambda i, x: fc.lax.scan("
+    "lambda c, _: (fnp.sin(c) * 0 + 0.5, None), x, None, length=n)[0], x), static_argnums=0)",
+    "a scan in a shard_map": "fc.jit(lambda n, x: fc.shard_map(lambda x: fc.lax.scan("
+    "lambda c, _: (fc.lax.psum(c, 'd') * 0 + 0.5, None), x, None, length=n)[0], mesh=mesh, "
+    "in_specs=fc.P('d'), out_specs=fc.P('d'))(x), static_argnums=0)",
 }
 
 
@@ -70,7 +77,7 @@ def test_a_loop_is_interrupted(devices: int, loop: str) -> None:
     code = f"""
 mesh = fc.make_mesh((fc.device_count(),), ("d",))
 x = fc.device_put(x, fc.NamedSharding(mesh, fc.P("d")))
-f = fc.jit({LOOPS[loop]})
+f = {LOOPS[loop]}
 f(3, x).block_until_ready()
 print("running", flush=True)
 try:
