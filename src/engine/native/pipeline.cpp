@@ -11,6 +11,7 @@
 #include <farcall/program/walk.h>
 
 #include "engine/native/engine.h"
+#include "engine/native/flatten_indices.h"
 #include "engine/native/fold_transposes.h"
 #include "engine/native/form_clusters.h"
 #include "engine/native/sink_transposes.h"
@@ -59,6 +60,7 @@ Passed run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate) {
     program = fold_constants(std::move(program), evaluate);
     program = simplify(std::move(program));
     program = common_subexpressions(std::move(program));
+    program = flatten_indices(std::move(program));
     program = sink_transposes(std::move(program));
     program = fold_transposes(std::move(program));
   }
