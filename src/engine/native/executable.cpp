@@ -280,7 +280,7 @@ class NativeExecutable final : public Executable {
     for (size_t i = 0; i < state.run_slots.size(); ++i) {
       const PointerUse& use = plan_->run_pointers[i];
       const bool is_input = use.allocation.kind == Allocation::Kind::kInput;
-      void* data = data_of(use.allocation);
+      void* data = static_cast<std::byte*>(data_of(use.allocation)) + use.allocation.offset;
       // Handlers rely on alignment, which adopted memory may not have.
       if (use.needs_alignment && is_input && !is_aligned(data)) [[unlikely]]
         data = aligned(state, data, input_types()[use.allocation.index].nbytes());

@@ -23,6 +23,7 @@ struct Allocation {
   Kind kind = Kind::kNone;
   // The number of the input, output or constant, or the offset in the arena.
   size_t index = 0;
+  size_t offset = 0;  // in an output, of a value that is a part of it
 };
 
 struct Instruction {

@@ -140,8 +140,8 @@ void ScanRegion::run(State& state, void* const* operands) const {
       }
     }
     for (size_t i = 0; i < num_ys; ++i) {
-      for (void** slot : step.output_slots[num_carry + i]) {
-        *slot = offset(*slot, direction * y_strides[i]);
+      for (const State::OutputSlot slot : step.output_slots[num_carry + i]) {
+        *slot.pointer = offset(*slot.pointer, direction * y_strides[i]);
       }
     }
   }

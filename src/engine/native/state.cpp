@@ -56,8 +56,11 @@ State::State(const Plan& plan, const ExecutionOptions& options)
   build(options);
   for (size_t i = 0; i < run_slots.size(); ++i) {
     const Allocation allocation = plan.run_pointers[i].allocation;
-    auto& slots = allocation.kind == Allocation::Kind::kInput ? input_slots : output_slots;
-    slots[allocation.index].push_back(run_slots[i]);
+    if (allocation.kind == Allocation::Kind::kInput) {
+      input_slots[allocation.index].push_back(run_slots[i]);
+    } else {
+      output_slots[allocation.index].push_back({run_slots[i], allocation.offset});
+    }
   }
 }
 

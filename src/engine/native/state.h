@@ -60,8 +60,14 @@ struct State final : MemoryKeeper {
   bool has_memory_of_run() const { return has_leases_ || is_kept() || !private_inputs.empty(); }
 
   // Sets where a nested plan reads an input, or writes an output.
-  void set_input(size_t index, void* data) { set(input_slots[index], data); }
-  void set_output(size_t index, void* data) { set(output_slots[index], data); }
+  void set_input(size_t index, void* data) {
+    for (void** slot : input_slots[index]) *slot = data;
+  }
+  void set_output(size_t index, void* data) {
+    for (const OutputSlot slot : output_slots[index]) {
+      *slot.pointer = static_cast<std::byte*>(data) + slot.offset;
+    }
+  }
 
   template <class F>
   void for_each_invocation(const F& f) {
@@ -80,12 +86,14 @@ struct State final : MemoryKeeper {
   int64_t num_runs = 0;
   std::vector<void**> run_slots;  // what to set for each of the plan's run_pointers
   // For a nested plan: the pointers to set, by input and by output.
-  std::vector<std::vector<void**>> input_slots, output_slots;
+  std::vector<std::vector<void**>> input_slots;
+  struct OutputSlot {
+    void** pointer;
+    size_t offset;  // in the output
+  };
+  std::vector<std::vector<OutputSlot>> output_slots;
 
  private:
-  static void set(const std::vector<void**>& slots, void* data) {
-    for (void** slot : slots) *slot = data;
-  }
   // Returns the number of steps of a loop, and -1 for other instructions.
   int64_t run(const Instruction& instruction, void* scratch);
   void run_long(void* scratch);

@@ -154,6 +154,84 @@ TEST(Allocation, AKernelWritesOverAnOperandThatDies) {
   EXPECT_EQ(allocator.define(s.result_of(2)).kind, Allocation::Kind::kOutput);
 }
 
+// Whether values that must not be parts of others can.
+std::vector<bool> none_excluded(const Steps& s) {
+  return std::vector<bool>(s.program->variable_types.size());
+}
+
+TEST(Allocation, OperandsOfAConcatenationAreComputedInIt) {
+  const Steps s(
+      "{ lambda ; a:f32[64]. let b:f32[64] = sin a c:f32[64] = cos a d:f32[128] = "
+      "concatenate[dimension=0] b c e:f32[128] = sin d in (e,) }");
+  Allocator allocator(*s.program, s.options, s.uses, s.sharing.sets);
+  allocator.join_operands(s.equation(2), 2, s.layouts, none_excluded(s));
+  const Allocation second = allocator.define(s.result_of(1));  // in any order
+  const Allocation first = allocator.define(s.result_of(0));
+  allocator.release_after(0);
+  allocator.release_after(1);
+  const Allocation both = allocator.define(s.result_of(2));
+  allocator.release_after(2);
+  EXPECT_EQ(both.kind, Allocation::Kind::kArena);
+  EXPECT_EQ(first.index, both.index);
+  EXPECT_EQ(second.index, both.index + 64 * sizeof(float));
+  allocator.define(s.result_of(3));
+  allocator.release_after(3);
+  EXPECT_EQ(allocator.arena_bytes(), 128 * sizeof(float));
+}
+
+TEST(Allocation, PartsOfPartsLieInAResult) {
+  const Steps s(
+      "{ lambda ; a:f32[1,64]. let b:f32[1,64] = sin a c:f32[1,64] = cos a d:f32[1,128] = "
+      "concatenate[dimension=1] b c e:f32[1,192] = concatenate[dimension=1] a d in (e,) }");
+  Allocator allocator(*s.program, s.options, s.uses, s.sharing.sets);
+  for (const size_t i : {2, 3}) {
+    allocator.join_operands(s.equation(i), i, s.layouts, none_excluded(s));
+  }
+  const Allocation last = allocator.define(s.result_of(1));
+  EXPECT_EQ(last.kind, Allocation::Kind::kOutput);
+  EXPECT_EQ(last.index, 0u);
+  EXPECT_EQ(last.offset, 128 * sizeof(float));
+  EXPECT_EQ(allocator.define(s.result_of(3)).offset, 0u);
+}
+
+TEST(Allocation, OtherOperandsOfConcatenationsHaveMemoryOfTheirOwn) {
+  const auto are_parts = [](std::string_view text, bool is_excluded = false) {
+    const Steps s(text);
+    Allocator allocator(*s.program, s.options, s.uses, s.sharing.sets);
+    std::vector<bool> excluded = none_excluded(s);
+    excluded.assign(excluded.size(), is_excluded);
+    for (size_t i = 0; i < s.program->equations.size(); ++i) {
+      allocator.join_operands(s.equation(i), i, s.layouts, excluded);
+    }
+    // What is computed first would be in the concatenation, which is a result.
+    return allocator.define(s.result_of(0)).kind == Allocation::Kind::kOutput;
+  };
+  EXPECT_TRUE(are_parts(
+      "{ lambda ; a:f32[2]. let b:f32[2] = sin a c:f32[4] = concatenate[dimension=0] a b in (c,) "
+      "}"));
+  EXPECT_FALSE(are_parts(
+      "{ lambda ; a:f32[2]. let b:f32[2] = sin a c:f32[4] = concatenate[dimension=0] a b in (c,) }",
+      /*is_excluded=*/true));
+  // Its elements are not contiguous in the result.
+  EXPECT_FALSE(are_parts(
+      "{ lambda ; a:f32[2,2]. let b:f32[2,2] = sin a c:f32[2,4] = concatenate[dimension=1] a b in "
+      "(c,) }"));
+  // It is read later.
+  EXPECT_FALSE(are_parts(
+      "{ lambda ; a:f32[2]. let b:f32[2] = sin a c:f32[4] = concatenate[dimension=0] a b d:f32[2] "
+      "= cos b in (c, d) }"));
+}
+
+TEST(Allocation, AnOperandThatIsReadTwiceIsAPartOnce) {
+  const Steps s(
+      "{ lambda ; a:f32[2]. let b:f32[2] = sin a c:f32[4] = concatenate[dimension=0] b b in (c,) "
+      "}");
+  Allocator allocator(*s.program, s.options, s.uses, s.sharing.sets);
+  allocator.join_operands(s.equation(1), 1, s.layouts, none_excluded(s));
+  EXPECT_EQ(allocator.define(s.result_of(0)).offset, 0u);
+  EXPECT_EQ(allocator.define(s.result_of(1)).kind, Allocation::Kind::kOutput);
+}
+
 // ---- instructions ----
 
 std::unique_ptr<const Plan> planned(std::string_view text, PlanOptions options = {}) {
@@ -225,6 +303,21 @@ TEST(Instructions, OnlyPointersToInputsAndResultsChangeWithEachRun) {
   EXPECT_THAT(kinds, ::testing::Each(
                          ::testing::AnyOf(Allocation::Kind::kInput, Allocation::Kind::kOutput)));
   EXPECT_LT(plan->run_pointers.size(), plan->pointers.size());
+}
+
+TEST(Instructions, WhatForeignCodeOrALoopWritesIsNoPart) {
+  const auto is_part = [](const std::string& equations) {
+    const auto plan = planned("{ lambda ; a:f32[3]. let " + equations +
+                              " c:f32[6] = concatenate[dimension=0] a b in (c,) }");
+    const Instruction& last = plan->instructions.back();
+    EXPECT_EQ(last.kind, Instruction::Kind::kKernel);
+    return operand_allocation(*plan, plan->instructions.size() - 1, 1).kind ==
+           Allocation::Kind::kOutput;
+  };
+  EXPECT_TRUE(is_part("b:f32[3] = sin a"));
+  EXPECT_FALSE(
+      is_part("b:f32[3] = scan[jaxpr={ lambda ; c:f32[3]. let d:f32[3] = sin c in (d,) } length=4 "
+              "num_carry=1 num_consts=0 reverse=False unroll=1] a"));
 }
 
 TEST(Instructions, ALoopIsOneWithAPlanOfItsOwn) {

@@ -263,7 +263,8 @@ std::vector<Array> run_in_groups(const ProgramPtr& program, const std::vector<Ar
         case Allocation::Kind::kConstant:
           return const_cast<void*>(plan->constants[allocation.index].data());
         default:
-          return outputs[allocation.index].data();
+          return static_cast<void*>(static_cast<std::byte*>(outputs[allocation.index].data()) +
+                                    allocation.offset);
       }
     };
     for (size_t i = 0; i < state.run_slots.size(); ++i) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <farcall/primitives/structural.h>
+
 namespace farcall::native {
 
 Allocator::Allocator(const Program& program, const PlanOptions& options, const Uses& uses,
@@ -15,6 +17,7 @@ Allocator::Allocator(const Program& program, const PlanOptions& options, const U
       literals_(program.literals.size()),
       wanted_input_(program.variable_types.size()),
       wanted_output_(program.variable_types.size()),
+      parts_(program.variable_types.size()),
       overwrites_(program.inputs.size(), false) {
   for (uint32_t i = 0; i < last_read_.size(); ++i) {
     last_read_[i] = sets.last_read(i);
@@ -82,7 +85,11 @@ Allocation Allocator::of(Atom atom) {
 Allocation Allocator::define(uint32_t variable) {
   const uint32_t set = sets_.representative(variable);
   Allocation& allocation = allocations_[set];
-  if (allocation.kind == Allocation::Kind::kNone) {
+  if (allocation.kind == Allocation::Kind::kNone && parts_[set]) {
+    allocation = define(parts_[set]->whole);
+    const bool is_arena = allocation.kind == Allocation::Kind::kArena;
+    (is_arena ? allocation.index : allocation.offset) += parts_[set]->offset;
+  } else if (allocation.kind == Allocation::Kind::kNone) {
     allocation = wanted_output_[set] ? Allocation{Allocation::Kind::kOutput, *wanted_output_[set]}
                                      : allocate(program_.variable_types[variable].nbytes());
   }
@@ -126,7 +133,7 @@ bool Allocator::may_overwrite(const Equation& equation, uint32_t operand, uint32
 void Allocator::reuse_operand(const Equation& equation, uint32_t output, size_t index,
                               const Layouts& layouts, const Kernel& kernel) {
   const uint32_t result = sets_.representative(output);
-  if (allocations_[result].kind != Allocation::Kind::kNone) return;
+  if (allocations_[result].kind != Allocation::Kind::kNone || parts_[result]) return;
   for (const Atom atom : equation.inputs) {
     if (!atom.is_variable()) continue;
     const uint32_t operand = sets_.representative(atom.index);
@@ -162,12 +169,39 @@ std::optional<uint32_t> Allocator::share_result(const Equation& equation, uint32
     if (!atom.is_variable()) continue;
     const uint32_t operand = sets_.representative(atom.index);
     if (allocations_[operand].kind == Allocation::Kind::kNone && !wanted_input_[operand] &&
-        !is_fixed[operand] && may_overwrite(equation, operand, result, index, layouts, kernel)) {
+        !parts_[operand] && !is_fixed[operand] &&
+        may_overwrite(equation, operand, result, index, layouts, kernel)) {
       allocations_[operand] = allocations_[result];
       return operand;
     }
   }
   return std::nullopt;
+}
+
+void Allocator::join_operands(const Equation& equation, size_t index, const Layouts& layouts,
+                              const std::vector<bool>& is_excluded) {
+  const auto* params = try_params<ConcatenateParams>(equation.params.get());
+  if (!params) return;
+  const auto shape = program_.variable_types[equation.outputs[0]].shape();
+  const auto is_one = [](int64_t size) { return size == 1; };
+  if (!std::ranges::all_of(shape.first(static_cast<size_t>(params->dimension)), is_one)) return;
+  const uint32_t result = sets_.representative(equation.outputs[0]);
+  if (allocations_[result].kind == Allocation::Kind::kInput) return;  // which may still be read
+  size_t offset = 0;
+  for (const Atom atom : equation.inputs) {
+    const size_t start = offset;
+    offset += program_.type_of(atom).nbytes();
+    if (!atom.is_variable() || layouts.of(atom)) continue;
+    const uint32_t operand = sets_.representative(atom.index);
+    // Without a maker it is an input or a constant.
+    if (uses_.made_by[operand] == kNever || allocations_[operand].kind != Allocation::Kind::kNone ||
+        wanted_input_[operand] || parts_[operand] || is_excluded[operand] ||
+        last_read_[operand] != index) {
+      continue;
+    }
+    parts_[operand] = Part{result, start};
+    last_read_[operand] = kNever;  // its memory lives on as a part of the result's
+  }
 }
 
 void Allocator::release_after(size_t index) {

@@ -36,6 +36,12 @@ class Allocator {
                                        const Layouts& layouts, const Kernel& kernel,
                                        const std::vector<bool>& is_fixed);
 
+  // Lets the operands of a concatenation whose elements are contiguous in the result be computed
+  // there, if their memory has no other use. `is_excluded` says by representative which operands
+  // need memory of their own.
+  void join_operands(const Equation& equation, size_t index, const Layouts& layouts,
+                     const std::vector<bool>& is_excluded);
+
   Allocation of(Atom atom);
   // Returns the memory of a variable that an equation defines.
   Allocation define(uint32_t variable);
@@ -74,6 +80,11 @@ class Allocator {
   std::vector<Allocation> literals_;
   std::vector<std::optional<size_t>> wanted_input_;   // by representative: an input to overwrite
   std::vector<std::optional<size_t>> wanted_output_;  // and its output otherwise
+  struct Part {
+    uint32_t whole;  // the representative
+    size_t offset;   // bytes
+  };
+  std::vector<std::optional<Part>> parts_;  // by representative: the concatenation that contains it
   std::vector<Storage> constants_;
   std::vector<bool> overwrites_;  // by input
 };

@@ -11,6 +11,7 @@
 #include <farcall/core/storage.h>
 #include <farcall/core/type_text.h>
 #include <farcall/primitives/shard_map.h>
+#include <farcall/primitives/structural.h>
 #include <farcall/program/located.h>
 
 #include "engine/native/kernels/meshes/shard_map.h"
@@ -65,6 +66,26 @@ void Instructions::use_memory_of_results() {
       variable =
           allocator_.share_result(equation, *variable, maker, layouts_, *made_[maker], is_seen);
     }
+  }
+}
+
+void Instructions::join_operands() {
+  const auto is_join = [](const Equation& equation) {
+    return try_params<ConcatenateParams>(equation.params.get()) != nullptr;
+  };
+  if (std::ranges::none_of(program_.equations, is_join)) return;
+  // Foreign code, and what runs in regions, relies on alignment, which a part may not have.
+  std::vector<bool> is_excluded = seen_by_calls();
+  for (size_t i = 0; i < program_.equations.size(); ++i) {
+    if (runs_kernel(i)) continue;
+    for (const uint32_t output : program_.equations[i].outputs) {
+      const uint32_t set = sharing_.sets.representative(output);
+      if (set == output) is_excluded[set] = true;
+    }
+  }
+  for (size_t i = 0; i < program_.equations.size(); ++i) {
+    if (!is_join(program_.equations[i])) continue;
+    allocator_.join_operands(program_.equations[i], i, layouts_, is_excluded);
   }
 }
 

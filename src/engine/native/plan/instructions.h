@@ -36,6 +36,9 @@ class Instructions {
   // Computes values in the memory of a result where the last step to the result runs in place. To
   // be called before the equations are added.
   void use_memory_of_results();
+  // Computes the operands of concatenations in their results. To be called before the equations are
+  // added.
+  void join_operands();
   // The instructions of equations that run at the same time, or of one equation.
   void add_group(EquationGroup group);
   // Records where the results are. Copies the results of a nested program to where the region

@@ -24,6 +24,7 @@ std::unique_ptr<const Plan> make_plan(ProgramPtr owner, PlanOptions options) {
   Instructions instructions({program, uses, calls, layouts, sharing, options.is_nested}, allocator,
                             *plan);
   if (!options.is_nested) instructions.use_memory_of_results();
+  instructions.join_operands();
   size_t next = 0;
   for (const EquationGroup group : grouped.groups) {
     for (; next < group.begin; ++next) instructions.add_group({next, next + 1});

@@ -34,8 +34,9 @@ void run_moves(const KernelCall& call) {
   auto* output = static_cast<std::byte*>(call.operands[plan.parts.size()]);
   for (size_t i = 0; i < plan.parts.size(); ++i) {
     const auto& part = plan.parts[i];
-    part.copy.run(static_cast<const std::byte*>(call.operands[i]) + part.source_offset,
-                  output + part.target_offset);
+    const auto* from = static_cast<const std::byte*>(call.operands[i]) + part.source_offset;
+    auto* const to = output + part.target_offset;
+    if (from != to) part.copy.run(from, to);  // else it was computed there
   }
 }
 
