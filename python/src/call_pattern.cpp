@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "array_object.h"
+#include "convert.h"
 #include "static_node.h"
 #include "tree.h"
 
@@ -22,13 +23,18 @@ bool are_same_names(PyObject* names, PyObject* wanted) {
 
 }  // namespace
 
-bool CallPattern::add(const TreeDef& node, std::span<const nb::object>& leaves) {
+bool CallPattern::add(const TreeDef& node, std::span<const nb::object>& leaves,
+                      std::span<const ShapeDtype>& types) {
   using Node = TreeDef::Kind;
   if (node.is_leaf()) {
     PyObject* const leaf = leaves.front().ptr();
+    const ShapeDtype type = types.front();
     leaves = leaves.subspan(1);
-    if (node.data() || !is_array(leaf) || !array_of(leaf).node().storage()) return false;
-    steps_.push_back({.kind = Kind::kArray, .type = array_of(leaf).type()});
+    types = types.subspan(1);
+    const bool is_known =
+        is_array(leaf) ? array_of(leaf).node().storage() != nullptr : converts_to(leaf, type);
+    if (node.data() || !is_known) return false;
+    steps_.push_back({.kind = Kind::kArray, .type = type});
     return ++num_leaves_ <= kMaxLeaves;
   }
   Step step{.kind = Kind::kNone, .size = node.children().size()};
@@ -50,14 +56,15 @@ bool CallPattern::add(const TreeDef& node, std::span<const nb::object>& leaves) 
   }
   steps_.push_back(std::move(step));
   return std::ranges::all_of(node.children(),
-                             [&](const TreeDef& child) { return add(child, leaves); });
+                             [&](const TreeDef& child) { return add(child, leaves, types); });
 }
 
 void CallPattern::add_static(nb::object value) {
   steps_.push_back({.kind = Kind::kStatic, .object = std::move(value)});
 }
 
-std::optional<CallPattern> CallPattern::of(const CallArguments& arguments, PyObject* kwnames) {
+std::optional<CallPattern> CallPattern::of(const CallArguments& arguments,
+                                           std::span<const ShapeDtype> types, PyObject* kwnames) {
   CallPattern pattern;
   pattern.nargs_ = arguments.positional.size();
   std::span<const nb::object> leaves(arguments.leaves);
@@ -66,7 +73,7 @@ std::optional<CallPattern> CallPattern::of(const CallArguments& arguments, PyObj
   for (size_t i = 0; i < arguments.positional.size(); ++i) {
     if (arguments.is_static[i]) {
       pattern.add_static(arguments.positional[i]);
-    } else if (!pattern.add(positional.children()[next++], leaves)) {
+    } else if (!pattern.add(positional.children()[next++], leaves, types)) {
       return std::nullopt;
     }
   }
@@ -81,7 +88,7 @@ std::optional<CallPattern> CallPattern::of(const CallArguments& arguments, PyObj
   next = 0;
   for (nb::handle name : keys_of(keywords)) {
     pattern.keyword_order_.push_back(place_of(name));
-    if (!pattern.add(keywords.children()[next++], leaves)) return std::nullopt;
+    if (!pattern.add(keywords.children()[next++], leaves, types)) return std::nullopt;
   }
   for (auto [name, value] : arguments.static_keywords) {
     pattern.keyword_order_.push_back(place_of(name));
@@ -100,8 +107,12 @@ struct CallPattern::Walk {
     const auto size = static_cast<Py_ssize_t>(wanted.size);
     switch (wanted.kind) {
       case Kind::kArray:
-        if (!is_array(object) || !(array_of(object).type() == wanted.type)) return false;
         leaves.objects[next] = object;
+        if (!is_array(object)) {
+          leaves.storages[next++] = nullptr;
+          return converts_to(object, wanted.type);
+        }
+        if (!(array_of(object).type() == wanted.type)) return false;
         return (leaves.storages[next++] = array_of(object).node().storage()) != nullptr;
       case Kind::kNone:
         return object == Py_None;

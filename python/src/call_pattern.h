@@ -21,14 +21,16 @@ class CallPattern {
  public:
   static constexpr size_t kMaxLeaves = 64;
 
-  // Empty for calls that cannot be recognized this way: with leaves other than concrete arrays in
-  // memory, or with containers, keys or static arguments that need user code to unpack or compare.
-  static std::optional<CallPattern> of(const CallArguments& arguments, PyObject* kwnames);
+  // `types` are those of the leaves. Empty for calls that cannot be recognized this way: with
+  // leaves other than concrete arrays in memory, numpy's arrays and scalars, and Python numbers, or
+  // with containers, keys or static arguments that need user code to unpack or compare.
+  static std::optional<CallPattern> of(const CallArguments& arguments,
+                                       std::span<const ShapeDtype> types, PyObject* kwnames);
 
-  // The arrays of a call; the call's containers own them.
+  // The leaves of a call; the call's containers own the objects.
   struct Leaves {
     PyObject* objects[kMaxLeaves];
-    const Storage* storages[kMaxLeaves];
+    const Storage* storages[kMaxLeaves];  // null for what is not an array of farcall
   };
   // True if a call has this pattern; its leaves are then in the first num_leaves() entries. Runs no
   // user code.
@@ -40,12 +42,13 @@ class CallPattern {
   struct Step {
     Kind kind;
     size_t size = 0;         // of a container
-    ShapeDtype type = {};    // kArray
+    ShapeDtype type = {};    // kArray; of numpy's data and numbers, after conversion
     nb::object object = {};  // kNamedTuple: the class. kDict: the keys. kStatic: the value
   };
   struct Walk;
 
-  bool add(const TreeDef& node, std::span<const nb::object>& leaves);
+  bool add(const TreeDef& node, std::span<const nb::object>& leaves,
+           std::span<const ShapeDtype>& types);
   void add_static(nb::object value);
 
   size_t nargs_ = 0;

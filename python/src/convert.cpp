@@ -2,6 +2,9 @@
 
 #include "numpy_api.h"
 
+#include <algorithm>
+#include <complex>
+
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
@@ -89,6 +92,33 @@ Array number_of(DType dtype, PyObject* object) {
 }
 
 }  // namespace
+
+bool converts_to(PyObject* object, ShapeDtype type) {
+  const auto comes_as = [&](PyArray_Descr* descriptor) {
+    const DType dtype = dtype_of_number(descriptor->type_num);
+    return dtype != DType::kInvalid && !type.weak_type() && incoming_dtype(dtype) == type.dtype();
+  };
+  if (PyArray_CheckExact(object)) {
+    auto* const array = reinterpret_cast<PyArrayObject*>(object);
+    const std::span shape(PyArray_DIMS(array), static_cast<size_t>(PyArray_NDIM(array)));
+    return comes_as(PyArray_DESCR(array)) && std::ranges::equal(shape, type.shape());
+  }
+  if (type.rank() != 0) return false;
+  if (PyBool_Check(object)) return type == Array(true).type();
+  if (PyFloat_CheckExact(object)) return type == Array::weak(0.0).type();
+  if (PyComplex_CheckExact(object)) return type == Array::weak(std::complex<double>()).type();
+  if (PyLong_CheckExact(object)) {
+    int overflow = 0;
+    const int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    return overflow == 0 && type == Array::weak(value).type();
+  }
+  if (!PyArray_IsScalar(object, Generic)) return false;
+  nb::object descriptor = nb::steal(reinterpret_cast<PyObject*>(
+      PyArray_DescrFromTypeObject(reinterpret_cast<PyObject*>(Py_TYPE(object)))));
+  if (!descriptor.is_valid()) return PyErr_Clear(), false;
+  auto* const raw = reinterpret_cast<PyArray_Descr*>(descriptor.ptr());
+  return raw->typeobj == Py_TYPE(object) && comes_as(raw);
+}
 
 Array try_to_array(nb::handle object, Intake intake) {
   PyObject* const raw = object.ptr();

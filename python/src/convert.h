@@ -34,9 +34,14 @@ struct Intake {
   // The array may share memory that the caller can write to. This applies to dense, aligned data in
   // eager mode; otherwise the data is copied.
   bool may_share = false;
-  // The array is copied to a device at once, so that unaligned memory may be shared too.
-  bool is_copied_on = false;
+  // Who reads the array accepts unaligned memory, so that this may be shared too.
+  bool may_be_unaligned = false;
 };
+
+// Whether the object is a numpy array or scalar, or a Python number, that try_to_array() converts
+// to an array of this type. False for objects of other classes, also of classes derived from these.
+// Runs no user code.
+bool converts_to(PyObject* object, ShapeDtype type);
 
 // Accepts arrays, Python numbers (weakly typed), numpy arrays and scalars, and objects with
 // __jax_array__, __array__ or __dlpack__, but not lists. Null if the object is not an array.

@@ -83,6 +83,7 @@ struct PatternEntry {
   const Executable* executable;
   ResultForm form;
   std::weak_ptr<const CachedProgram> cached;  // owns the executable
+  bool shares_memory;                         // may read numpy's memory, of which it keeps nothing
   bool was_used = false;                      // since the last update of the cache's LRU order
 };
 
@@ -239,15 +240,18 @@ void remember_fast(JitState& state, PyObject* const* args, size_t nargs, uint64_
   if (state.num_running > 0) state.cleared.push_back(std::move(fast.owner));
 }
 
-// Adds a pattern for a call on the host with containers, keywords or static arguments, under the
-// same conditions for the program.
+// Adds a pattern for a call on the host with containers, keywords, static arguments, numpy's data
+// or numbers, under the same conditions for the program.
 void remember_pattern(JitState& state, const CallArguments& arguments, PyObject* kwnames,
                       farcall::detail::CallSignature signature, const CachedProgramPtr& cached,
                       const Executable& executable) {
-  std::optional<CallPattern> pattern = CallPattern::of(arguments, kwnames);
+  std::optional<CallPattern> pattern = CallPattern::of(arguments, signature.types, kwnames);
   if (!pattern) return;
-  PatternEntry entry{std::move(*pattern), std::move(signature), &executable,
-                     form_of(cached->result()), cached};
+  // Foreign code relies on alignment, and callbacks may keep views of their arguments.
+  const bool shares_memory = !executable.program().holds_callback && executable.report().empty();
+  PatternEntry entry{
+      std::move(*pattern), std::move(signature), &executable, form_of(cached->result()), cached,
+      shares_memory};
   if (state.patterns.size() < kMaxFastEntries) {
     state.patterns.push_back(std::move(entry));
   } else {
@@ -257,7 +261,7 @@ void remember_pattern(JitState& state, const CallArguments& arguments, PyObject*
 
 // Other threads may change the containers during the run, so this holds the arrays itself.
 PyObject* run_pattern(const Executable& executable, ResultForm form, const CachedProgram& cached,
-                      const CallPattern::Leaves& leaves) {
+                      CallPattern::Leaves& leaves, bool shares_memory) {
   const size_t count = executable.input_types().size();
   struct Held {
     explicit Held(std::span<PyObject* const> objects) : objects(objects) {
@@ -271,6 +275,13 @@ PyObject* run_pattern(const Executable& executable, ResultForm form, const Cache
     std::span<PyObject* const> objects;
   };
   const Held held({leaves.objects, count});
+  std::vector<Array> made;
+  for (size_t i = 0; i < count; ++i) {
+    if (leaves.storages[i]) continue;
+    made.push_back(try_to_array(leaves.objects[i],
+                                {.may_share = shares_memory, .may_be_unaligned = shares_memory}));
+    leaves.storages[i] = made.back().node().storage();
+  }
   const auto types = executable.output_types();
   StorageArray outputs(types.size());
   execute(executable, {leaves.storages, count}, outputs.span());
@@ -396,7 +407,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
       if (!entry.pattern.matches(args, nargs, kwnames, leaves)) continue;
       if (const CachedProgramPtr cached = entry.cached.lock()) {
         entry.was_used = true;
-        return run_pattern(*entry.executable, entry.form, *cached, leaves);
+        return run_pattern(*entry.executable, entry.form, *cached, leaves, entry.shares_memory);
       }
     }
     return slow_call(self, args, nargs, kwnames);

@@ -246,7 +246,7 @@ Array array_from_numpy(PyObject* object, Intake intake) {
   // the unused bits of short integers differ. The memory behind a Buffer is not shared, because it
   // belongs to the program again after the callback.
   if (intake.may_share && is_evaluating() && is_plain && type.nbytes() > 0 &&
-      (is_aligned(data) || intake.is_copied_on) && !is_short_signed(dtype) &&
+      (is_aligned(data) || intake.may_be_unaligned) && !is_short_signed(dtype) &&
       !shows_buffer(object) && (dtype != DType::kBool || are_bools(own))) {
     Py_INCREF(object);
     return Array(type, Storage::adopt(data, type.nbytes(), release_object, object));
