@@ -54,16 +54,19 @@ int64_t count_intervals(int64_t num, bool endpoint, std::string_view function) {
   return endpoint ? num - 1 : num;
 }
 
-// Replaces the first and the last value along dimension 0 by the given ends.
-Array with_exact_ends(const Array& values, const Ends& ends, bool endpoint) {
-  const int64_t num = values.shape()[0];
-  if (num == 0) return values;
+// The number of values that are not at an end.
+int64_t num_between(int64_t num, bool endpoint) {
+  return std::max<int64_t>(endpoint ? num - 2 : num - 1, 0);
+}
+
+// The ends, and the values between them, along dimension 0. There is at least one value.
+Array with_ends(const Array& between, const Ends& ends, int64_t num, bool endpoint) {
   const int64_t zero = 0;
-  Array first = lax::expand_dims(ends.first, {&zero, 1});
-  const Array last = lax::expand_dims(ends.last, {&zero, 1});
+  const Array first = lax::expand_dims(ends.first, {&zero, 1});
   if (num == 1) return first;
-  if (!endpoint) return lax::concatenate(std::array{first, rows(values, 1, num)}, 0);
-  return lax::concatenate(std::array{first, rows(values, 1, num - 1), last}, 0);
+  if (!endpoint) return lax::concatenate(std::array{first, between}, 0);
+  const Array last = lax::expand_dims(ends.last, {&zero, 1});
+  return lax::concatenate(std::array{first, between, last}, 0);
 }
 
 // Evenly spaced values along dimension 0, in the dtype of the computation.
@@ -71,15 +74,18 @@ Array evenly_spaced(const Ends& ends, int64_t num, int64_t intervals, bool endpo
   const DType dtype = ends.first.dtype();
   const DType real = real_dtype(dtype);
   Shape shape(ends.first.rank() + 1, 1);
-  shape[0] = num;
+  shape[0] = num_between(num, endpoint);
   const Array count = scalar_of(real, static_cast<double>(std::max<int64_t>(intervals, 1)));
-  const Array numbers = lax::convert_element_type(lax::iota(DType::kInt64, shape, 0), real);
-  const Array part = lax::div(numbers, count);
+  const bool is_short = num <= std::numeric_limits<int32_t>::max();
+  const DType integer = is_short ? DType::kInt32 : DType::kInt64;
+  const Array places = lax::add(lax::iota(integer, shape, 0), scalar_of(integer, 1));
+  const Array part = lax::div(lax::convert_element_type(places, real), count);
   const Array rest = lax::sub(scalar_of(real, 1), part);
   const auto times = [&](const Array& factor, const Array& end) {
     return multiply(lax::convert_element_type(factor, dtype), end);
   };
-  return with_exact_ends(lax::add(times(rest, ends.first), times(part, ends.last)), ends, endpoint);
+  const Array between = lax::add(times(rest, ends.first), times(part, ends.last));
+  return num == 0 ? between : with_ends(between, ends, num, endpoint);
 }
 
 // Moves dimension 0 to `axis` and converts to the result dtype; integers are rounded toward minus
@@ -154,7 +160,9 @@ Array geomspace(const Array& start, const Array& stop, int64_t num, bool endpoin
                              compute};
     const Array powers = evenly_spaced(logarithms, num, intervals, endpoint);
     const Array values = multiply(power(convert(Array(10.0), {compute, false}), powers), sign);
-    return in_place(with_exact_ends(values, ends, endpoint), ends.result, axis, "geomspace");
+    if (num == 0) return in_place(values, ends.result, axis, "geomspace");
+    const Array between = rows(values, 1, 1 + num_between(num, endpoint));
+    return in_place(with_ends(between, ends, num, endpoint), ends.result, axis, "geomspace");
   });
 }
 
