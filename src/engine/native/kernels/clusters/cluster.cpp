@@ -102,10 +102,18 @@ class TileRunner {
 
   void move_bases(int64_t row, int64_t column) {
     first_ = row * plan_.columns + column;
+    std::optional<uint32_t> view;  // the last one: often all bases have the same
+    int64_t place = 0;
     for (size_t i = 0; i < plan_.bases.size(); ++i) {
       const ClusterPlan::Base& base = plan_.bases[i];
       int64_t elements = 0;
-      if (base.extent == Extent::kFull) elements = first_;
+      if (base.extent == Extent::kFull) {
+        if (base.view && base.view != view) {
+          view = base.view;
+          place = plan_.views[*view].place_of(first_);
+        }
+        elements = base.view ? place : first_;
+      }
       if (base.extent == Extent::kRow) elements = row;
       if (base.extent == Extent::kColumn) elements = column;
       if (base.operand == ClusterPlan::kReducedRows) elements = 0;

@@ -96,6 +96,7 @@ struct ClusterPlan {
     int64_t offset = 0;               // bytes
     bool is_part = false;             // a selection or permutation of the operand's elements
     std::optional<uint32_t> start{};  // of a dynamic slice
+    std::optional<uint32_t> view{};   // where each row is, if not next to the row before
   };
   std::vector<Base> bases;
   std::vector<SliceStart> starts;

@@ -23,6 +23,9 @@ constexpr int64_t kMinTile = 128, kMaxTile = 2048;
 constexpr int64_t kMaxReducedTile = 32768;
 // Machine code goes by rows if they have this many elements.
 constexpr int64_t kLongRow = 16;
+// The fewest elements of rows that are read in place, by separate loops and by machine code: below,
+// tiles of one row take longer than copies of the rows to larger tiles.
+constexpr int64_t kLeastRow = 512, kLeastRowOfCode = 96;
 // The size of tiles of machine code without values in the thread's memory.
 constexpr int64_t kTileOfCode = 8192;
 
@@ -162,7 +165,8 @@ class TilePlanner {
     if (plan_->column_reduction) {
       choose_tiles_of_columns(tile);
     } else if (plan_->columns <= tile || domain_.has_reduction) {
-      plan_->tile_rows = std::clamp<int64_t>(tile / plan_->columns, 1, plan_->rows);
+      plan_->tile_rows =
+          steps_.reads_rows ? 1 : std::clamp<int64_t>(tile / plan_->columns, 1, plan_->rows);
       plan_->tile_columns = plan_->columns;
     } else {
       plan_->tile_columns = tile;
@@ -452,12 +456,12 @@ class TilePlanner {
 }  // namespace
 
 std::shared_ptr<const ClusterPlan> plan_cluster(const Program& body) {
-  return TilePlanner(steps_of_cluster(body)).run();
+  return TilePlanner(steps_of_cluster(body, kLeastRow)).run();
 }
 
 std::shared_ptr<const ClusterPlan> plan_coded_cluster(const Program& body,
                                                       const ClusterPlan& plain) {
-  auto coded = TilePlanner(steps_of_cluster(body)).run_coded();
+  auto coded = TilePlanner(steps_of_cluster(body, kLeastRowOfCode)).run_coded();
   if (!coded) return nullptr;
   const bool fits =
       coded->scalars_bytes <= plain.scalars_bytes && coded->thread_bytes <= plain.thread_bytes;

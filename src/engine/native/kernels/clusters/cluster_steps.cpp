@@ -20,10 +20,16 @@ using Kind = TileStep::Kind;
 using Register = TileRegister;
 using Draft = TileDraft;
 
+// The fewest elements of rows that are both reduced and read in place.
+constexpr int64_t kLeastReducedRow = 512;
+
 class Steps {
  public:
-  explicit Steps(const Program& body)
-      : body_(body), layout_(layout_of_cluster(body)), found_(body.variable_types.size()) {}
+  Steps(const Program& body, int64_t least_row)
+      : body_(body), layout_(layout_of_cluster(body)), found_(body.variable_types.size()) {
+    made_.domain = layout_.domain;
+    choose_rows(least_row);
+  }
 
   ClusterSteps run() {
     made_.drafts.reserve(body_.equations.size());
@@ -32,13 +38,30 @@ class Steps {
     for (size_t i = 0; i < body_.equations.size(); ++i) add(body_.equations[i], layout_.roles[i]);
     for (size_t i = 0; i < body_.outputs.size(); ++i) add_output(i);
     drop_unread_steps();
-    made_.domain = layout_.domain;
     made_.num_inputs = static_cast<uint32_t>(body_.inputs.size());
     return std::move(made_);
   }
 
  private:
   Extent extent_of(uint32_t variable) const { return *layout_.extents[variable]; }
+
+  // Chooses the rows of a cluster without any as the shortest runs of its strided views.
+  void choose_rows(int64_t least_row) {
+    if (layout_.domain.reduces_columns) return;
+    // Reductions are faster for several rows at a time.
+    if (layout_.domain.has_reduction) least_row = std::max(least_row, kLeastReducedRow);
+    int64_t shortest = 0;
+    for (size_t i = 0; i < body_.equations.size(); ++i) {
+      if (layout_.roles[i] != Role::kMove) continue;
+      const ShapeDtype type = body_.variable_types[body_.equations[i].outputs[0]];
+      const StridedView view(type, *moved_elements(body_, body_.equations[i]));
+      const int64_t run = view.run_size();
+      if (!view.is_dense() && run > 1) shortest = shortest == 0 ? run : std::min(shortest, run);
+    }
+    const int64_t row = layout_.domain.columns == 0 ? shortest : layout_.domain.columns;
+    if (shortest == 0 || row < least_row || shortest % row != 0) return;
+    made_.domain.columns = row_ = row;
+  }
 
   // ---- registers
 
@@ -207,18 +230,33 @@ class Steps {
     const ElementSource source = *moved_elements(body_, equation);
     const StridedView view(type, source);
     const uint32_t width = width_of(output);
-    const size_t base = add_base({.operand = input_number_.at(operand),
-                                  .extent = view.is_dense() ? extent_of(output) : Extent::kScalar,
-                                  .width = width,
-                                  .offset = source.offset * width,
-                                  .is_part = true,
-                                  .start = add_start(equation)},
-                                 type.dtype());
-    if (view.is_dense()) return base;
-    made_.plan.views.push_back(view);
-    const auto index = static_cast<uint32_t>(made_.plan.views.size() - 1);
+    const bool has_rows = !view.is_dense() && row_ != 0 && view.run_size() % row_ == 0;
+    ClusterPlan::Base made{.operand = input_number_.at(operand),
+                           .extent = has_rows          ? Extent::kFull
+                                     : view.is_dense() ? extent_of(output)
+                                                       : Extent::kScalar,
+                           .width = width,
+                           .offset = source.offset * width,
+                           .is_part = true,
+                           .start = add_start(equation)};
+    if (view.is_dense()) return add_base(made, type.dtype());
+    const auto index = add_view(view);
+    if (has_rows) {
+      made.view = index;
+      made_.reads_rows = true;
+      return add_base(made, type.dtype());
+    }
+    const size_t base = add_base(made, type.dtype());
     return add_step({.kind = Kind::kLoad, .inputs = {base}, .index = index}, Extent::kFull,
                     type.dtype());
+  }
+
+  uint32_t add_view(const StridedView& view) {
+    std::vector<StridedView>& views = made_.plan.views;
+    const auto found = std::ranges::find(views, view);
+    if (found != views.end()) return static_cast<uint32_t>(found - views.begin());
+    views.push_back(view);
+    return static_cast<uint32_t>(views.size() - 1);
   }
 
   // The start of a dynamic slice; no value for other moves.
@@ -382,6 +420,7 @@ class Steps {
   const Program& body_;
   const ClusterLayout layout_;
   ClusterSteps made_;
+  int64_t row_ = 0;            // the rows that are read in place; 0 if none are
   std::vector<size_t> found_;  // register, by variable
   std::map<uint32_t, uint32_t> input_number_;
   std::map<uint32_t, const Equation*> parts_;  // kParts, by variable
@@ -417,6 +456,8 @@ void find_last_reads(ClusterSteps& steps) {
   }
 }
 
-ClusterSteps steps_of_cluster(const Program& body) { return Steps(body).run(); }
+ClusterSteps steps_of_cluster(const Program& body, int64_t least_row) {
+  return Steps(body, least_row).run();
+}
 
 }  // namespace farcall::native

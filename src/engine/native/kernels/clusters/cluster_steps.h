@@ -108,11 +108,15 @@ struct ClusterSteps {
   std::vector<Reduction> reductions;  // of rows
   // What the steps refer to: bases, conversions, views, iotas, and the reduction of columns.
   ClusterPlan plan;
+  // Whether operands are read in place in which only the elements of a row are next to each other.
+  bool reads_rows = false;
   // Whether operands and results are large and consecutive tiles are next to each other in memory.
   bool are_streamed = false;
 };
 
-ClusterSteps steps_of_cluster(const Program& body);
+// `least_row`: the fewest elements of rows that are read in place, and not copied to a tile, where
+// only the elements of a row are next to each other.
+ClusterSteps steps_of_cluster(const Program& body, int64_t least_row);
 
 // The register whose memory this one has.
 size_t owner(std::span<const TileRegister> registers, size_t number);

@@ -95,6 +95,14 @@ void StridedView::load(const void* source, int64_t first, int64_t count, void* t
   });
 }
 
+int64_t StridedView::place_of(int64_t element) const {
+  int64_t place = 0;
+  for (size_t d = dimensions_.size() - 1; d > 0; element /= dimensions_[d--].size) {
+    place += element % dimensions_[d].size * dimensions_[d].stride;
+  }
+  return place + element * dimensions_[0].stride;
+}
+
 std::optional<int64_t> StridedView::stride_of_runs(int64_t size) const {
   const Dimension& last = dimensions_.back();
   // Dimensions of one element are not among them.

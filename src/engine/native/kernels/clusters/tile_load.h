@@ -24,8 +24,14 @@ class StridedView {
   bool is_dense() const { return dimensions_.size() == 1 && dimensions_[0].stride == 1; }
   // Whether runs are long enough, and dense enough, to be loaded tile by tile.
   bool is_worth_loading() const;
+  // The number of elements at a time that are contiguous.
+  int64_t run_size() const { return dimensions_.back().stride == 1 ? dimensions_.back().size : 1; }
+  // The place of an element in the operand, in elements from element 0.
+  int64_t place_of(int64_t element) const;
   // The stride from one run of `size` contiguous elements to the next, if the view has only these.
   std::optional<int64_t> stride_of_runs(int64_t size) const;
+
+  bool operator==(const StridedView&) const = default;
 
   // Writes elements [first, first + count) to `target`; `source` points at element 0.
   void load(const void* source, int64_t first, int64_t count, void* target) const;
@@ -33,6 +39,7 @@ class StridedView {
  private:
   struct Dimension {
     int64_t size, stride;  // elements
+    bool operator==(const Dimension&) const = default;
   };
   std::vector<Dimension> dimensions_;  // at least one
   int64_t width_;
