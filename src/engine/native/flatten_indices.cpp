@@ -22,8 +22,8 @@ namespace {
 // The equations that are added cost more for fewer places.
 constexpr int64_t kLeastPlaces = 2048;
 
-// Places in the leading dimensions of an operand.
-struct Places {
+// IndexedPlaces in the leading dimensions of an operand.
+struct IndexedPlaces {
   std::vector<Atom> components;  // by dimension; the last dimension of each has size one
   std::vector<int64_t> sizes;    // of the dimensions
   Shape shape;                   // of the indices without the dimension of the components
@@ -69,7 +69,7 @@ class Flattener {
   }
 
   // No value unless the equation is such a gather or scatter.
-  std::optional<Places> places_of(const Equation& equation) const {
+  std::optional<IndexedPlaces> places_of(const Equation& equation) const {
     const std::optional<Access> access = access_of(program_, equation);
     if (!access || !equation.inputs[1].is_variable()) return std::nullopt;
     const Equation* const join = joins_[equation.inputs[1].index];
@@ -88,7 +88,7 @@ class Flattener {
                     operand.shape().begin() + static_cast<ptrdiff_t>(count))) {
       return std::nullopt;
     }
-    Places places{
+    IndexedPlaces places{
         .components = std::vector<Atom>(count),
         .sizes = {operand.shape().begin(), operand.shape().begin() + static_cast<ptrdiff_t>(count)},
         .shape = {indices.shape().begin(), indices.shape().end() - 1},
@@ -125,7 +125,7 @@ class Writer {
  public:
   explicit Writer(Program& program) : program_(program) {}
 
-  void add_flat(const Equation& equation, const Places& places) {
+  void add_flat(const Equation& equation, const IndexedPlaces& places) {
     where_ = equation.where;
     const Atom operand = equation.inputs[0];
     const auto shape = program_.type_of(operand).shape();
@@ -195,7 +195,7 @@ class Writer {
   }
 
   // The numbers of the places; -1 for those out of bounds, unless they are clipped.
-  Atom numbers(const Places& places) {
+  Atom numbers(const IndexedPlaces& places) {
     const auto literal = [&](int64_t value) { return number(places.dtype, value); };
     std::optional<Atom> sum, is_inside;
     for (size_t i = 0; i < places.sizes.size(); ++i) {
@@ -233,7 +233,7 @@ ProgramPtr flatten_indices(ProgramPtr program) {
   };
   if (std::ranges::none_of(program->equations, may_be_flat)) return program;
   const Flattener flattener(*program);
-  std::vector<std::optional<Places>> places;
+  std::vector<std::optional<IndexedPlaces>> places;
   for (const Equation& equation : program->equations) {
     places.push_back(flattener.places_of(equation));
   }

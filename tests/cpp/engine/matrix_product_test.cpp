@@ -197,6 +197,60 @@ TEST(MatrixProduct, OfBatchesInAnyOrder) {
   }
 }
 
+// Batches of one shape, with gaps between the matrices, compared with each product alone.
+template <class T>
+void check_small(const Sizes& s, std::mt19937& random, int64_t gap, bool repeats_b) {
+  constexpr int64_t kCount = 37;
+  const int64_t a_step = s.m * s.k + gap, b_step = repeats_b ? 0 : s.k * s.n + gap;
+  const Fenced<T> a((kCount - 1) * a_step + s.m * s.k), b((kCount - 1) * b_step + s.k * s.n);
+  const Fenced<T> c(kCount * s.m * s.n);
+  a.fill(random);
+  b.fill(random);
+  constexpr T kTiny = std::numeric_limits<T>::denorm_min();
+  for (const T special : {T(0), T(-0.0), kTiny, -kTiny, std::numeric_limits<T>::infinity(),
+                          -std::numeric_limits<T>::max()}) {
+    for (int i = 0; i < 5; ++i) {
+      a[static_cast<int64_t>(random()) % ((kCount - 1) * a_step + 1)] = special;
+      b[static_cast<int64_t>(random()) % ((kCount - 1) * b_step + 1)] = special;
+    }
+  }
+  const int64_t sizes[] = {kCount}, a_steps[] = {a_step}, b_steps[] = {b_step};
+  find_multiply(kDType<T>, 1)({s.m,
+                               s.k,
+                               s.n,
+                               matrix(a.data(), s.m, s.k, s.is_a_transposed),
+                               matrix(b.data(), s.k, s.n, s.is_b_transposed),
+                               c.data(),
+                               s.n,
+                               {sizes, a_steps, b_steps, kCount}});
+  std::vector<T> one(static_cast<size_t>(s.m * s.n));
+  for (int64_t i = 0; i < kCount; ++i) {
+    multiply<T>(s, a.data() + i * a_step, b.data() + i * b_step, one.data());
+    for (int64_t j = 0; j < s.m * s.n; ++j) {
+      const T got = c[i * s.m * s.n + j], want = one[static_cast<size_t>(j)];
+      if (std::isnan(got) && std::isnan(want)) continue;
+      ASSERT_EQ(std::memcmp(&got, &want, sizeof(T)), 0) << s << ", " << got << " not " << want;
+    }
+  }
+}
+
+TEST(MatrixProduct, OfManySmallMatrices) {
+  for_each_instruction_set([](int64_t) {
+    std::mt19937 random(6);
+    for (int64_t m = 1; m <= 5; ++m) {
+      for (int64_t k = 1; k <= 5; ++k) {
+        for (int64_t n = 1; n <= 5; ++n) {
+          for (int forms = 0; forms < 8; ++forms) {
+            const Sizes s{m, k, n, (forms & 1) != 0, (forms & 2) != 0};
+            check_small<float>(s, random, forms / 2, (forms & 4) != 0);
+            check_small<double>(s, random, forms / 2, (forms & 4) != 0);
+          }
+        }
+      }
+    }
+  });
+}
+
 TEST(MatrixProduct, OfNumbersThatAreNotOrdinary) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kTiny = std::numeric_limits<float>::denorm_min();

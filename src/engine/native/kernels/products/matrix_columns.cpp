@@ -183,6 +183,112 @@ void dot_all_columns(const Product& tile, Tiles& tiles) {
 
 // ---- many small products
 
+// The number of adjacent elements in which a dense matrix lies.
+int64_t extent_of(int64_t rows, int64_t columns, const Matrix& matrix) {
+  return (rows - 1) * matrix.row_stride + (columns - 1) * matrix.column_stride + 1;
+}
+
+// Products whose matrices fit into one vector each: two permutations and one multiplication for
+// each of the kDepth terms.
+template <int64_t kDepth, class T>
+void multiply_in_vectors(const Product& p, int64_t first, int64_t last) {
+  const hn::ScalableTag<T> d;
+  using Number = hn::TFromD<hn::RebindToSigned<decltype(d)>>;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  const int64_t size = p.m * p.n;
+  const int64_t a_size = extent_of(p.m, p.k, p.a), b_size = extent_of(p.k, p.n, p.b);
+  using Places = decltype(hn::SetTableIndices(d, static_cast<const Number*>(nullptr)));
+  Places from_a[kDepth], from_b[kDepth];
+#pragma GCC unroll 4
+  for (int64_t k = 0; k < kDepth; ++k) {
+    Number a_places[kLanes] = {}, b_places[kLanes] = {};
+    for (int64_t i = 0; i < size; ++i) {
+      const int64_t row = i / p.n, column = i % p.n;
+      a_places[i] = static_cast<Number>(row * p.a.row_stride + k * p.a.column_stride);
+      b_places[i] = static_cast<Number>(k * p.b.row_stride + column * p.b.column_stride);
+    }
+    from_a[k] = hn::SetTableIndices(d, a_places);
+    from_b[k] = hn::SetTableIndices(d, b_places);
+  }
+  const int64_t a_step = p.batches.a_strides[0], b_step = p.batches.b_strides[0];
+  const auto* a = static_cast<const T*>(p.a.data) + first * a_step;
+  const auto* b = static_cast<const T*>(p.b.data) + first * b_step;
+  auto* c = static_cast<T*>(p.c) + first * size;
+  for (int64_t batch = first; batch < last; ++batch, a += a_step, b += b_step, c += size) {
+    const auto all_a = load_first(d, a, a_size), all_b = load_first(d, b, b_size);
+    auto sum = hn::Zero(d);
+#pragma GCC unroll 4
+    for (int64_t k = 0; k < kDepth; ++k) {
+      sum = hn::MulAdd(hn::TableLookupLanes(all_a, from_a[k]),
+                       hn::TableLookupLanes(all_b, from_b[k]), sum);
+    }
+    store_first(sum, d, c, size);
+  }
+}
+
+// The same for a row and a matrix with dense columns: the terms of all columns are multiplied at
+// once, and added in the order of sum_of_lanes().
+template <int64_t kDepth, class T>
+void dot_in_vectors(const Product& p, int64_t first, int64_t last) {
+  const hn::ScalableTag<T> d;
+  using Number = hn::TFromD<hn::RebindToSigned<decltype(d)>>;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  const int64_t b_size = extent_of(p.k, p.n, p.b);
+  using Places = decltype(hn::SetTableIndices(d, static_cast<const Number*>(nullptr)));
+  Number a_places[kLanes] = {};
+  for (int64_t i = 0; i < p.n * kDepth; ++i) {
+    a_places[i / kDepth * p.b.column_stride + i % kDepth] = static_cast<Number>(i % kDepth);
+  }
+  const Places from_a = hn::SetTableIndices(d, a_places);
+  Places of_term[kDepth];
+#pragma GCC unroll 4
+  for (int64_t k = 0; k < kDepth; ++k) {
+    Number places[kLanes] = {};
+    for (int64_t j = 0; j < p.n; ++j) {
+      places[j] = static_cast<Number>(j * p.b.column_stride + k);
+    }
+    of_term[k] = hn::SetTableIndices(d, places);
+  }
+  const int64_t a_step = p.batches.a_strides[0], b_step = p.batches.b_strides[0];
+  const auto* a = static_cast<const T*>(p.a.data) + first * a_step;
+  const auto* b = static_cast<const T*>(p.b.data) + first * b_step;
+  auto* c = static_cast<T*>(p.c) + first * p.n;
+  const auto zero = hn::Zero(d);
+  for (int64_t batch = first; batch < last; ++batch, a += a_step, b += b_step, c += p.n) {
+    const auto row = hn::TableLookupLanes(load_first(d, a, kDepth), from_a);
+    // The sum of a term and zero is positive zero if the term is negative zero.
+    const auto terms = hn::Add(hn::MulAdd(row, load_first(d, b, b_size), zero), zero);
+    const auto term = [&](int64_t k) HWY_ATTR { return hn::TableLookupLanes(terms, of_term[k]); };
+    auto even = term(0), odd = term(1);
+    if constexpr (kDepth > 2) even = hn::Add(even, term(2));
+    if constexpr (kDepth > 3) odd = hn::Add(odd, term(3));
+    store_first(hn::Add(even, odd), d, c, p.n);
+  }
+}
+
+// Returns whether the products have such matrices.
+template <class T>
+bool try_in_vectors(const Product& p, int64_t first, int64_t last) {
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
+  if (is_dot(p)) {
+    if (p.k < 2 || p.k > 4 || p.b.column_stride < p.k || p.c_row_stride != p.n ||
+        extent_of(p.k, p.n, p.b) > kLanes) {
+      return false;
+    }
+    if (p.k == 2) dot_in_vectors<2, T>(p, first, last);
+    if (p.k == 3) dot_in_vectors<3, T>(p, first, last);
+    if (p.k == 4) dot_in_vectors<4, T>(p, first, last);
+    return true;
+  }
+  const bool fits = p.m > 1 && p.m * p.n <= kLanes && p.c_row_stride == p.n &&
+                    extent_of(p.m, p.k, p.a) <= kLanes && extent_of(p.k, p.n, p.b) <= kLanes;
+  if (!fits || p.k > 4) return false;
+  if (p.k == 2) multiply_in_vectors<2, T>(p, first, last);
+  if (p.k == 3) multiply_in_vectors<3, T>(p, first, last);
+  if (p.k == 4) multiply_in_vectors<4, T>(p, first, last);
+  return p.k > 1;
+}
+
 // The result of each is as that of the functions above.
 template <class T>
 bool multiply_each(const Product& p, int64_t first, int64_t last) {
@@ -192,7 +298,9 @@ bool multiply_each(const Product& p, int64_t first, int64_t last) {
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
   const bool is_of_columns = is_dot(p);
   const bool has_rows = p.m > 1 && p.b.column_stride == 1;
-  if (!FARCALL_HAS_MASKS || p.batches.sizes.size() != 1 || p.n > kLanes || p.k > kLanes ||
+  if (!FARCALL_HAS_MASKS || p.batches.sizes.size() != 1) return false;
+  if (try_in_vectors<T>(p, first, last)) return true;
+  if (p.n > kLanes || p.k > kLanes ||
       !(is_of_columns ? p.n <= kMostLoads : has_rows && p.m * p.k <= kMostLoads)) {
     return false;
   }
