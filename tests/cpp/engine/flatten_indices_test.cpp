@@ -13,8 +13,8 @@ namespace {
 std::string flat(const std::string& text) {
   return to_text(*remove_dead_code(flatten_indices(parse_program(text))));
 }
-// The program as printed.
-std::string printed(const std::string& text) { return to_text(*parse_program(text)); }
+// The program as as_printed.
+std::string as_printed(const std::string& text) { return to_text(*parse_program(text)); }
 
 struct Taken {
   std::string components = "j:i32[3000,1] k:i32[3000,1]";
@@ -36,16 +36,17 @@ struct Taken {
 TEST(FlattenIndices, OfElements) {
   EXPECT_EQ(
       flat(Taken{}.text()),
-      printed("{ lambda ; x:f32[50,40] j:i32[3000,1] k:i32[3000,1]. let "
-              "f:f32[2000] = reshape[new_sizes=(2000,)] x "
-              "a:i32[3000] = reshape[new_sizes=(3000,)] j b:i32[3000] = clamp 0:i32[] a 49:i32[] "
-              "c:i32[3000] = reshape[new_sizes=(3000,)] k d:i32[3000] = clamp 0:i32[] c 39:i32[] "
-              "g:i32[3000] = mul b 40:i32[] h:i32[3000] = add g d "
-              "i:i32[3000,1] = reshape[new_sizes=(3000, 1)] h "
-              "y:f32[3000] = gather[offset_dims=() collapsed_slice_dims=(0,) start_index_map=(0,) "
-              "operand_batching_dims=() start_indices_batching_dims=() slice_sizes=(1,) "
-              "fill_value=None mode=clip unique_indices=False indices_are_sorted=False] f i "
-              "in (y,) }"));
+      as_printed(
+          "{ lambda ; x:f32[50,40] j:i32[3000,1] k:i32[3000,1]. let "
+          "f:f32[2000] = reshape[new_sizes=(2000,)] x "
+          "a:i32[3000] = reshape[new_sizes=(3000,)] j b:i32[3000] = clamp 0:i32[] a 49:i32[] "
+          "c:i32[3000] = reshape[new_sizes=(3000,)] k d:i32[3000] = clamp 0:i32[] c 39:i32[] "
+          "g:i32[3000] = mul b 40:i32[] h:i32[3000] = add g d "
+          "i:i32[3000,1] = reshape[new_sizes=(3000, 1)] h "
+          "y:f32[3000] = gather[offset_dims=() collapsed_slice_dims=(0,) start_index_map=(0,) "
+          "operand_batching_dims=() start_indices_batching_dims=() slice_sizes=(1,) "
+          "fill_value=None mode=clip unique_indices=False indices_are_sorted=False] f i "
+          "in (y,) }"));
 }
 
 TEST(FlattenIndices, NotOfOthers) {
@@ -85,7 +86,7 @@ TEST(FlattenIndices, NotOfOthers) {
           .text(),
       Taken{.operand = "f32[50000,50000]"}.text(),
   };
-  for (const std::string& text : texts) EXPECT_EQ(flat(text), printed(text));
+  for (const std::string& text : texts) EXPECT_EQ(flat(text), as_printed(text));
 }
 
 }  // namespace

@@ -29,6 +29,12 @@ struct Row {
 
 Wide logistic(Wide x) { return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x)); }
 Wide rsqrt(Wide x) { return 1 / sqrtl(x); }
+Wide ndtr(Wide x) {
+  const Wide z = -x / sqrtl(2), square = z * z;
+  // e^(-x^2 / 2) / e^(-z^2) - 1: z is rounded.
+  const Wide change = fmal(z, z, -square) - fmal(x / 2, x, -square);
+  return erfcl(z) * (z > 0 && z < 100 ? 1 + change : 1) / 2;
+}
 
 constexpr double kAll = 1e300;
 const Row kRows[] = {
@@ -57,6 +63,7 @@ const Row kRows[] = {
     {"atan", MathFunction::kAtan, atanl, -kAll, kAll},
     {"erf", MathFunction::kErf, erfl, -7, 7},
     {"erfc", MathFunction::kErfc, erfcl, -7, 28},
+    {"ndtr", MathFunction::kNdtr, ndtr, -39, 10},
 };
 
 template <class T>

@@ -32,18 +32,19 @@ Arg write(RegType type, std::span<const Arg> args) {
 }
 
 constexpr std::pair<std::string_view, VectorFunction> kFunctions[] = {
-    {"acos", write<functions::Acos>},   {"asin", write<functions::Asin>},
-    {"atan", write<functions::Atan>},   {"atan2", write<functions::Atan2>},
-    {"cos", write<functions::Cos>},     {"sin", write<functions::Sin>},
-    {"tan", write<functions::Tan>},     {"acosh", write<functions::Acosh>},
-    {"asinh", write<functions::Asinh>}, {"atanh", write<functions::Atanh>},
-    {"erf", write<functions::Erf>},     {"erfc", write<functions::Erfc>},
-    {"cbrt", write<functions::Cbrt>},   {"cosh", write<functions::Cosh>},
-    {"exp", write<functions::Exp>},     {"exp2", write<functions::Exp2>},
-    {"expm1", write<functions::Expm1>}, {"log", write<functions::Log>},
-    {"log10", write<functions::Log10>}, {"log1p", write<functions::Log1p>},
-    {"log2", write<functions::Log2>},   {"logistic", write<functions::Logistic>},
-    {"sinh", write<functions::Sinh>},   {"tanh", write<functions::Tanh>}};
+    {"acos", write<functions::Acos>},         {"asin", write<functions::Asin>},
+    {"atan", write<functions::Atan>},         {"atan2", write<functions::Atan2>},
+    {"cos", write<functions::Cos>},           {"sin", write<functions::Sin>},
+    {"tan", write<functions::Tan>},           {"acosh", write<functions::Acosh>},
+    {"asinh", write<functions::Asinh>},       {"atanh", write<functions::Atanh>},
+    {"erf", write<functions::Erf>},           {"erfc", write<functions::Erfc>},
+    {"ndtr", write<functions::Ndtr>},         {"cbrt", write<functions::Cbrt>},
+    {"cosh", write<functions::Cosh>},         {"exp", write<functions::Exp>},
+    {"exp2", write<functions::Exp2>},         {"expm1", write<functions::Expm1>},
+    {"log", write<functions::Log>},           {"log10", write<functions::Log10>},
+    {"log1p", write<functions::Log1p>},       {"log2", write<functions::Log2>},
+    {"logistic", write<functions::Logistic>}, {"sinh", write<functions::Sinh>},
+    {"tanh", write<functions::Tanh>}};
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 // Elementwise mathematical functions.
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/elementwise/math_loops.h"
@@ -108,29 +107,6 @@ struct Lgamma {
   }
 };
 
-// ndtr(x) = erfc(-x / sqrt(2)) / 2, in float64: small results have the digits of float32 too.
-void ndtr_of_floats(const void* const* inputs, void* output, int64_t size, int64_t) {
-  const auto* x = static_cast<const float*>(inputs[0]);
-  auto* to = static_cast<float*>(output);
-  constexpr int64_t kAtOnce = 256;
-  const MathLoop erfc = math_loop(MathFunction::kErfc, DType::kFloat64);
-  for (int64_t start = 0; start < size; start += kAtOnce) {
-    const int64_t count = std::min(kAtOnce, size - start);
-    double wide[kAtOnce];
-    for (int64_t i = 0; i < count; ++i) wide[i] = -x[start + i] / std::numbers::sqrt2;
-    const void* const operands[] = {wide};
-    erfc(operands, wide, count, 0);
-    for (int64_t i = 0; i < count; ++i) to[start + i] = static_cast<float>(0.5 * wide[i]);
-  }
-}
-
-ElementwiseSpec make_ndtr(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype>,
-                          const Params*) {
-  static const LoopTable loops = with_loop(unary_loops<Ndtr>(), DType::kFloat32,
-                                           {best_loop<ndtr_of_floats>(), DType::kFloat32});
-  return elementwise(loops, inputs[0].dtype());
-}
-
 struct None {};
 
 // `function` for float and double, and `Others` for other types.
@@ -174,7 +150,7 @@ constexpr KernelRow kRows[] = {
     {"log_ndtr", make_unary<LogNdtr>},
     {"logistic", make_math<MathFunction::kLogistic, Logistic>},
     {"logit", make_unary<Logit>},
-    {"ndtr", make_ndtr},
+    {"ndtr", make_math<MathFunction::kNdtr, Ndtr>},
     {"ndtri", make_unary<Ndtri>},
     {"rsqrt", make_math<MathFunction::kRsqrt, Rsqrt>},
     {"sin", make_math<MathFunction::kSin, Sin>},

@@ -23,26 +23,44 @@ HWY_INLINE V<D> small_erf(D d, V<D> x) {
   return fma(d, x, polynomial(d, hn::Mul(x, x), Coefficient<D>::kErf), x);
 }
 
-// For a >= kErfSmall; from kEnd on the result is 0.
+// From here on, erf is 1, and erfc is 0.
 template <class D>
-HWY_INLINE V<D> large_erfc(D d, V<D> magnitude) {
-  constexpr T<D> kEnd = sizeof(T<D>) == 4 ? T<D>(10.25) : T<D>(27.375);
-  const V<D> a = hn::Min(magnitude, set(d, kEnd)), center = set(d, Coefficient<D>::kErfcCenter[0]);
-  const V<D> square = hn::Mul(a, a), rest = fma(d, a, a, hn::Neg(square));
+inline constexpr T<D> kErfEnd = sizeof(T<D>) == 4 ? T<D>(4) : T<D>(6);
+template <class D>
+inline constexpr T<D> kErfcEnd = sizeof(T<D>) == 4 ? T<D>(10.25) : T<D>(27.375);
+
+// value 2^k
+template <class D>
+struct Scaled {
+  V<D> value, k;
+};
+
+// erfc(a) for a >= kErfSmall; `square` plus `rest` is a^2, `divisor` is 1 + 2 a.
+template <class D>
+HWY_INLINE Scaled<D> erfc_of_square(D d, V<D> a, V<D> square, V<D> rest, V<D> divisor) {
+  const V<D> one = set(d, 1), center = set(d, Coefficient<D>::kErfcCenter[0]);
   const ExpArgument<D> e = reduce_exp(d, hn::Neg(square));
-  const V<D> one = set(d, 1), less_one = small_expm1(d, e.r);
+  const V<D> less_one = small_expm1(d, e.r);
   const V<D> power = hn::Add(one, nfma(d, rest, hn::Add(one, less_one), less_one));
   const V<D> t = hn::Div(hn::Sub(a, center), hn::Add(a, center));
-  const V<D> factor =
-      hn::Div(polynomial(d, t, Coefficient<D>::kErfc), fma(d, set(d, 2), a, set(d, 1)));
-  return scale(d, hn::Mul(power, factor), e.k);
+  const V<D> factor = hn::Div(polynomial(d, t, Coefficient<D>::kErfc), divisor);
+  return {hn::Mul(power, factor), e.k};
+}
+
+// For a >= kErfSmall; numbers above `end` count as `end`.
+template <class D>
+HWY_INLINE V<D> large_erfc(D d, V<D> magnitude, T<D> end) {
+  const V<D> a = hn::Min(magnitude, set(d, end)), square = hn::Mul(a, a);
+  const V<D> rest = fma(d, a, a, hn::Neg(square)), divisor = fma(d, set(d, 2), a, set(d, 1));
+  const Scaled<D> made = erfc_of_square(d, a, square, rest, divisor);
+  return scale(d, made.value, made.k);
 }
 
 struct Erf {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
     const V<D> a = hn::Abs(x);
-    const V<D> large = hn::CopySign(hn::Sub(set(d, 1), large_erfc(d, a)), x);
+    const V<D> large = hn::CopySign(hn::Sub(set(d, 1), large_erfc(d, a, kErfEnd<D>)), x);
     const V<D> value = hn::IfThenElse(hn::Lt(a, set(d, kErfSmall<D>)), small_erf(d, x), large);
     return hn::IfThenElse(hn::IsNaN(x), x, value);
   }
@@ -51,9 +69,35 @@ struct Erf {
 struct Erfc {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
-    const V<D> a = hn::Abs(x), tail = large_erfc(d, a);
+    const V<D> a = hn::Abs(x), tail = large_erfc(d, a, kErfcEnd<D>);
     const V<D> large = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Sub(set(d, 2), tail), tail);
     const V<D> small = hn::Sub(set(d, 1), small_erf(d, x));
+    const V<D> value = hn::IfThenElse(hn::Lt(a, set(d, kErfSmall<D>)), small, large);
+    return hn::IfThenElse(hn::IsNaN(x), x, value);
+  }
+};
+
+// ndtr(x) = erfc(-x / sqrt(2)) / 2. The exponential is that of x^2 / 2: the rounding of x / sqrt(2)
+// would cost small results half of their digits.
+struct Ndtr {
+  template <class D>
+  HWY_INLINE V<D> operator()(D d, V<D> x) const {
+    constexpr auto kRootOfHalf = T<D>(std::numbers::sqrt2 / 2);
+    const V<D> half = set(d, 0.5), root = set(d, kRootOfHalf);
+    const V<D> magnitude = hn::Min(hn::Abs(x), set(d, kErfcEnd<D> / kRootOfHalf));
+    const V<D> square = hn::Mul(magnitude, magnitude);
+    const V<D> rest = fma(d, magnitude, magnitude, hn::Neg(square));
+    const V<D> a = hn::Mul(magnitude, root);
+    constexpr auto kRoot = T<D>(std::numbers::sqrt2);
+    constexpr auto kRestOfRoot =  // sqrt(2) - kRoot
+        sizeof(T<D>) == 4 ? T<D>(0x1.9fcef4p-26) : T<D>(-0x1.bdd3413b26456p-54);
+    const V<D> divisor =
+        fma(d, set(d, kRoot), magnitude, fma(d, set(d, kRestOfRoot), magnitude, set(d, 1)));
+    const Scaled<D> erfc =
+        erfc_of_square(d, a, hn::Mul(square, half), hn::Mul(rest, half), divisor);
+    const V<D> tail = scale(d, hn::Mul(erfc.value, half), erfc.k);
+    const V<D> large = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(set(d, 1), tail));
+    const V<D> small = fma(d, half, small_erf(d, hn::Mul(x, root)), half);
     const V<D> value = hn::IfThenElse(hn::Lt(a, set(d, kErfSmall<D>)), small, large);
     return hn::IfThenElse(hn::IsNaN(x), x, value);
   }

@@ -21,6 +21,8 @@ MathLoop erf_loop(MathFunction function, bool is_float) {
       return one<Erf>(is_float);
     case MathFunction::kErfc:
       return one<Erfc>(is_float);
+    case MathFunction::kNdtr:
+      return one<Ndtr>(is_float);
     case MathFunction::kErfInv:
       return is_float ? map_one<ErfInv, float> : nullptr;
     default:

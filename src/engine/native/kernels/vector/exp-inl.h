@@ -8,6 +8,7 @@
 #define FARCALL_VECTOR_EXP_INL_H
 #endif
 
+#include <limits>
 #include <numbers>
 
 #include "engine/native/kernels/vector/basics-inl.h"
@@ -123,9 +124,15 @@ struct Tanh {
 struct Logistic {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
-    const V<D> e = exp_of_number(d, hn::Neg(hn::Abs(x)));
-    const V<D> above = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, set(d, 1));
-    return hn::IfThenElse(hn::IsNaN(x), x, hn::Div(above, hn::Add(set(d, 1), e)));
+    // Below, e^x is subnormal, and the quotient is e^x.
+    constexpr T<D> kLow = sizeof(T<D>) == 4 ? T<D>(-87.33) : T<D>(-708.39);
+    const V<D> e = exp_of_number(d, hn::Neg(hn::Abs(x))), one = set(d, 1);
+    // A division of or by subnormal numbers would take long.
+    const V<D> normal = hn::Max(e, set(d, std::numeric_limits<T<D>>::min()));
+    const V<D> above = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), normal, one);
+    const V<D> quotient = hn::Div(above, hn::Add(one, normal));
+    const V<D> value = hn::IfThenElse(hn::Lt(x, set(d, kLow)), e, quotient);
+    return hn::IfThenElse(hn::IsNaN(x), x, value);
   }
 };
 

@@ -41,6 +41,7 @@ enum class MathFunction : uint8_t {
   // ---- erf.cpp
   kErf,
   kErfc,
+  kNdtr,
   kErfInv,  // float only
 };
 
