@@ -4,8 +4,11 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
+#include <numeric>
 
 #include "engine/native/kernels/elementwise/elementwise.h"
+#include "engine/native/kernels/instruction_sets.h"
 #include "engine/native/kernels/vector/prefetch.h"
 #include "engine/native/kernels/width.h"
 
@@ -151,36 +154,72 @@ void Joined::load(const std::byte* const* sources, int64_t first, int64_t count,
   });
 }
 
+namespace {
+
+template <class T>
+void count_up(int32_t first, int64_t count, void* target) {
+  auto* to = static_cast<T*>(target);
+  for (int32_t i = 0; i < count; ++i) to[i] = static_cast<T>(first + i);
+}
+
+// Null for other dtypes.
+Counting::CountUp find_count_up(DType dtype) {
+  switch (dtype) {
+    case DType::kInt32:
+    case DType::kUInt32:
+      return best_loop<count_up<int32_t>>();
+    case DType::kInt64:
+    case DType::kUInt64:
+      return best_loop<count_up<int64_t>>();
+    case DType::kFloat32:
+      return best_loop<count_up<float>>();
+    case DType::kFloat64:
+      return best_loop<count_up<double>>();
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
 Counting::Counting(ShapeDtype result, int64_t dimension)
     : convert_(make_conversion(DType::kInt64, result.dtype())) {
   const auto shape = result.shape();
   for (size_t i = static_cast<size_t>(dimension); i < shape.size(); ++i) {
     (static_cast<int64_t>(i) == dimension ? size_ : inner_) *= shape[i];
   }
+  if (size_ <= std::numeric_limits<int32_t>::max()) count_up_ = find_count_up(result.dtype());
 }
 
 void Counting::load(int64_t first, int64_t count, void* target) const {
   auto* to = static_cast<std::byte*>(target);
-  int64_t numbers[kBlock];
   int64_t value = first / inner_ % size_, repeated = first % inner_;
-  for (int64_t start = 0; start < count; start += kBlock) {
-    const int64_t block = std::min(kBlock, count - start);
-    for (int64_t i = 0; i < block;) {
-      // The next numbers are consecutive, or the same.
-      const int64_t rest = inner_ == 1 ? size_ - value : inner_ - repeated;
-      const int64_t run = std::min(block - i, rest);
-      for (int64_t j = 0; j < run; ++j) numbers[i + j] = inner_ == 1 ? value + j : value;
-      i += run;
-      if (inner_ == 1) {
-        value += run;
-      } else if ((repeated += run) == inner_) {
-        repeated = 0;
-        ++value;
-      }
-      if (value == size_) value = 0;
+  while (count > 0) {
+    // The next numbers are consecutive, or the same.
+    const int64_t run = std::min(count, inner_ == 1 ? size_ - value : inner_ - repeated);
+    if (inner_ == 1) {
+      load_numbers(value, run, to);
+      value += run;
+    } else {
+      std::byte element[kMaxComputeWidth];
+      convert_.run(&value, element, 1);
+      fill_elements(to, element, convert_.target_width, run);
+      repeated += run;
+      if (repeated == inner_) repeated = 0, ++value;
     }
-    convert_.run(numbers, to, block);
-    to += static_cast<size_t>(block) * convert_.target_width;
+    if (value == size_) value = 0;
+    to += static_cast<size_t>(run) * convert_.target_width;
+    count -= run;
+  }
+}
+
+void Counting::load_numbers(int64_t first, int64_t count, std::byte* target) const {
+  if (count_up_) return count_up_(static_cast<int32_t>(first), count, target);
+  int64_t numbers[kBlock];
+  for (int64_t start = 0; start < count; start += kBlock) {
+    const int64_t size = std::min(kBlock, count - start);
+    std::iota(numbers, numbers + size, first + start);
+    convert_.run(numbers, target + static_cast<size_t>(start) * convert_.target_width, size);
   }
 }
 

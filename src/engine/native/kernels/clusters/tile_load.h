@@ -74,10 +74,14 @@ class Joined {
 // The numbers of an iota.
 class Counting {
  public:
+  using CountUp = void (*)(int32_t first, int64_t count, void* target);
   Counting(ShapeDtype result, int64_t dimension);
   void load(int64_t first, int64_t count, void* target) const;
 
  private:
+  void load_numbers(int64_t first, int64_t count, std::byte* target) const;
+
+  CountUp count_up_ = nullptr;  // faster than converting them; null if there is none
   Conversion convert_;
   int64_t size_ = 1, inner_ = 1;  // of the dimension; number of elements after it
 };
