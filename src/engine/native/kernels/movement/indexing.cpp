@@ -204,25 +204,35 @@ Kernel make_pad(Types inputs, Types outputs, const Params* params) {
 using TakeLoop = void (*)(const void* indices, const void* operand, void* output, int64_t count,
                           Windows::Line line, bool clips, const void* fill_value);
 
+// Indices are moved inside block by block, without branches: the processor would guess wrong
+// wherever some are out of bounds.
 template <class Index, class T>
 void take_loop(const void* indices, const void* operand, void* output, int64_t count,
                Windows::Line line, bool clips, const void* fill_value) {
+  constexpr int64_t kIndices = 256;
   const auto* starts = static_cast<const Index*>(indices);
   const auto* from = static_cast<const T*>(operand);
   auto* to = static_cast<T*>(output);
   T fill;
   std::memcpy(&fill, fill_value, sizeof(T));
-  const auto take = [&](auto stride) {
-#pragma GCC ivdep
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t start = starts[i];
-      const int64_t above = start < 0 ? 0 : start;
-      const int64_t inside = above > line.limit ? line.limit : above;
-      const T value = from[inside * stride];
-      to[i] = clips || start == inside ? value : fill;
+  const auto limit =
+      static_cast<Index>(std::min<int64_t>(line.limit, std::numeric_limits<Index>::max()));
+  Index inside[kIndices];
+  for (; count > 0; count -= kIndices, starts += kIndices, to += kIndices) {
+    const int64_t size = std::min(count, kIndices);
+    Index changed = 0;
+    for (int64_t i = 0; i < size; ++i) {
+      inside[i] = std::min(std::max(starts[i], Index(0)), limit);
+      changed |= inside[i] ^ starts[i];
     }
-  };
-  line.stride == 1 ? take(std::integral_constant<int64_t, 1>()) : take(line.stride);
+    const auto take = [&](auto stride) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < size; ++i) to[i] = from[int64_t{inside[i]} * stride];
+    };
+    line.stride == 1 ? take(std::integral_constant<int64_t, 1>()) : take(line.stride);
+    if (clips || changed == 0) continue;
+    for (int64_t i = 0; i < size; ++i) to[i] = inside[i] == starts[i] ? to[i] : fill;
+  }
 }
 
 // Covers the most common widths and index dtypes; null for others.
