@@ -134,8 +134,8 @@ void bind_devices(nb::module_& package, nb::module_& module) {
   module.def("device_put", [](nb::handle array, const Device& device) {
     // A device with memory of its own copies what it gets.
     const bool is_copied_on = device.dlpack_device().has_value();
-    const Array x =
-        to_array(array, "device_put: x", {.may_share = is_copied_on, .may_be_unaligned = is_copied_on});
+    const Array x = to_array(array, "device_put: x",
+                             {.may_share = is_copied_on, .may_be_unaligned = is_copied_on});
     Array made;
     {
       const nb::gil_scoped_release released;
