@@ -15,6 +15,7 @@ import farcall.numpy as fnp
 import numpy as np
 import pytest
 from farcall import lax, nn
+from farcall.scipy import special
 
 
 def num_coded(dtype: str) -> int:
@@ -96,6 +97,7 @@ UNARY = functions(
     "abs acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 floor",
     "is_finite log log1p logistic neg round rsqrt sign sin sinh sqrt square tan tanh",
 )
+UNARY |= {"ndtr": special.ndtr, "sinc": fnp.sinc}
 BINARY = functions("add sub mul div max min atan2 eq ne lt le gt ge")
 
 

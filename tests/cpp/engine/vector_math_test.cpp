@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <random>
 #include <string>
 #include <vector>
@@ -30,6 +31,20 @@ struct Row {
 
 Wide logistic(Wide x) { return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x)); }
 Wide rsqrt(Wide x) { return 1 / sqrtl(x); }
+// Of the distance from the nearest multiple of 1/2, which is exact.
+Wide sin_pi(Wide x);
+Wide cos_pi(Wide x) {
+  const Wide rest = fabsl(remainderl(x, 2));
+  return rest < 0.25L ? cosl(std::numbers::pi_v<Wide> * rest) : sin_pi(0.5L - rest);
+}
+Wide sin_pi(Wide x) {
+  const Wide rest = remainderl(x, 2);
+  if (rest == 0 || fabsl(rest) == 1) return copysignl(0, x);
+  if (fabsl(rest) <= 0.25L) return sinl(std::numbers::pi_v<Wide> * rest);
+  if (fabsl(rest) > 0.75L) return sin_pi(copysignl(1, rest) - rest);
+  return copysignl(cosl(std::numbers::pi_v<Wide> * (fabsl(rest) - 0.5L)), rest);
+}
+
 Wide ndtr(Wide x) {
   const Wide z = -x / sqrtl(2), square = z * z;
   // e^(-x^2 / 2) / e^(-z^2) - 1: z is rounded.
@@ -59,6 +74,8 @@ const Row kRows[] = {
     {"sin", MathFunction::kSin, sinl, -1e9, 1e9},
     {"cos", MathFunction::kCos, cosl, -1e9, 1e9},
     {"tan", MathFunction::kTan, tanl, -1e9, 1e9},
+    {"sin_pi", MathFunction::kSinPi, sin_pi, -1e9, 1e9},
+    {"cos_pi", MathFunction::kCosPi, cos_pi, -1e9, 1e9},
     {"asin", MathFunction::kAsin, asinl, -1, 1},
     {"acos", MathFunction::kAcos, acosl, -1, 1},
     {"atan", MathFunction::kAtan, atanl, -kAll, kAll},

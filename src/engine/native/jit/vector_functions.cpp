@@ -35,6 +35,7 @@ constexpr std::pair<std::string_view, VectorFunction> kFunctions[] = {
     {"acos", write<functions::Acos>},         {"asin", write<functions::Asin>},
     {"atan", write<functions::Atan>},         {"atan2", write<functions::Atan2>},
     {"cos", write<functions::Cos>},           {"sin", write<functions::Sin>},
+    {"cospi", write<functions::CosPi>},       {"sinpi", write<functions::SinPi>},
     {"tan", write<functions::Tan>},           {"acosh", write<functions::Acosh>},
     {"asinh", write<functions::Asinh>},       {"atanh", write<functions::Atanh>},
     {"erf", write<functions::Erf>},           {"erfc", write<functions::Erfc>},

@@ -34,6 +34,8 @@ enum class MathFunction : uint8_t {
   kSin,
   kCos,
   kTan,
+  kSinPi,
+  kCosPi,
   kAsin,
   kAcos,
   kAtan,

@@ -36,19 +36,27 @@ struct Angle {
     V<D> rest = error_of_sum<D>(first, hn::Neg(product), sum);
     rest = hn::Sub(rest, fma(d, k, middle, hn::Neg(product)));
     rest = nfma(d, k, set(d, Coefficient<D>::kHalfPi[2]), rest);
-    const V<D> high = hn::Add(sum, rest), low = hn::Sub(rest, hn::Sub(high, sum));
-    const V<D> square = hn::Mul(high, high);
-    const V<D> half = hn::Mul(set(d, 0.5), square);
-    // cos(high + low) = cos(high) - low sin(high)
-    const V<D> cube = hn::Mul(square, high);
-    const V<D> near_low = nfma(d, half, low, low);
-    sin = hn::Add(high, fma(d, cube, polynomial(d, square, Coefficient<D>::kSin), near_low));
-    const V<D> one = set(d, 1), main = hn::Sub(one, half);
-    const V<D> error = hn::Sub(hn::Sub(one, main), half);
-    const V<D> fourth = hn::Mul(square, square);
-    const V<D> tail =
-        fma(d, fourth, polynomial(d, square, Coefficient<D>::kCos), nfma(d, high, low, error));
-    cos = hn::Add(main, tail);
+    const V<D> high = hn::Add(sum, rest);
+    compute(d, high, hn::Sub(rest, hn::Sub(high, sum)));
+  }
+
+  // Of pi times a magnitude. NaN for infinities.
+  static Angle of_half_turns(D d, V<D> given) {
+    Angle angle;
+    // Larger numbers are even; infinities become NaN.
+    const V<D> largest = set(d, static_cast<T<D>>(uint64_t{4} << kMantissaBits<D>));
+    const V<D> magnitude =
+        hn::IfThenElse(hn::Lt(largest, given), hn::Mul(given, hn::Zero(d)), given);
+    const V<D> quarters = hn::Add(magnitude, magnitude), below = hn::Floor(quarters);
+    const V<D> above = hn::Add(below, set(d, 1));
+    const auto is_near_above = hn::Lt(set(d, 0.5), hn::Sub(quarters, below));
+    const V<D> k = hn::IfThenElse(is_near_above, above, below), rest = hn::Sub(quarters, k);
+    const V<D> of_turn = nfma(d, set(d, 4), hn::Floor(hn::Mul(k, set(d, 0.25))), k);
+    angle.quadrant = hn::BitCast(Unsigned<D>(), hn::Add(of_turn, set(d, kRounder<D>)));
+    const V<D> half_pi = set(d, Coefficient<D>::kHalfPi[0]), high = hn::Mul(rest, half_pi);
+    const V<D> low = fma(d, rest, half_pi, hn::Neg(high));
+    angle.compute(d, high, fma(d, rest, set(d, Coefficient<D>::kHalfPi[1]), low));
+    return angle;
   }
 
   hn::Mask<D> is_odd(D d) const {
@@ -62,6 +70,24 @@ struct Angle {
     const auto bits = hn::Add(quadrant, hn::Set(du, static_cast<Bits>(add)));
     const auto bit = hn::And(bits, hn::Set(du, 2));
     return hn::BitCast(d, hn::ShiftLeft<8 * sizeof(Bits) - 2>(bit));
+  }
+
+ private:
+  Angle() = default;
+
+  void compute(D d, V<D> high, V<D> low) {
+    const V<D> square = hn::Mul(high, high);
+    const V<D> half = hn::Mul(set(d, 0.5), square);
+    // cos(high + low) = cos(high) - low sin(high)
+    const V<D> cube = hn::Mul(square, high);
+    const V<D> near_low = nfma(d, half, low, low);
+    sin = hn::Add(high, fma(d, cube, polynomial(d, square, Coefficient<D>::kSin), near_low));
+    const V<D> one = set(d, 1), main = hn::Sub(one, half);
+    const V<D> error = hn::Sub(hn::Sub(one, main), half);
+    const V<D> fourth = hn::Mul(square, square);
+    const V<D> tail =
+        fma(d, fourth, polynomial(d, square, Coefficient<D>::kCos), nfma(d, high, low, error));
+    cos = hn::Add(main, tail);
   }
 };
 
@@ -105,6 +131,26 @@ struct Tan {
     const V<D> below = hn::IfThenElse(is_odd, angle.sin, angle.cos);
     const V<D> value = hn::Xor(hn::Div(above, below), sign_of(d, x));
     return with_scalar(d, is_beyond_limit(d, a), x, value, [](T<D> v) { return std::tan(v); });
+  }
+};
+
+// sin(pi x): exact at multiples of 1/2. Zeros have the sign of x.
+struct SinPi {
+  template <class D>
+  HWY_INLINE V<D> operator()(D d, V<D> x) const {
+    const auto angle = Angle<D>::of_half_turns(d, hn::Abs(x));
+    const V<D> value = hn::IfThenElse(angle.is_odd(d), angle.cos, angle.sin);
+    const V<D> with_sign = hn::Xor(value, hn::Xor(angle.sign(d, 0), sign_of(d, x)));
+    return hn::IfThenElse(hn::Eq(value, hn::Zero(d)), sign_of(d, x), with_sign);
+  }
+};
+// cos(pi x): exact at multiples of 1/2. Zeros are positive.
+struct CosPi {
+  template <class D>
+  HWY_INLINE V<D> operator()(D d, V<D> x) const {
+    const auto angle = Angle<D>::of_half_turns(d, hn::Abs(x));
+    const V<D> value = hn::IfThenElse(angle.is_odd(d), angle.sin, angle.cos);
+    return hn::Add(hn::Xor(value, angle.sign(d, 1)), hn::Zero(d));
   }
 };
 

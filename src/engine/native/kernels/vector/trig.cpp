@@ -23,6 +23,10 @@ MathLoop trig_loop(MathFunction function, bool is_float) {
       return one<Cos>(is_float);
     case MathFunction::kTan:
       return one<Tan>(is_float);
+    case MathFunction::kSinPi:
+      return one<SinPi>(is_float);
+    case MathFunction::kCosPi:
+      return one<CosPi>(is_float);
     case MathFunction::kAsin:
       return one<Asin>(is_float);
     case MathFunction::kAcos:
