@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <farcall/primitives/fft.h>
@@ -171,6 +172,74 @@ Store store_of(DType dtype) {
   return visit_number(dtype, []<class T>(T) -> Store { return store_lines<T>; });
 }
 
+// ---- real lines of even length, as complex lines of pairs
+
+// With the transform Z of the pairs, of size h, and k' = h - k, the transform of the line is
+// X[k] = E[k] + w^k O[k], where E[k] = (Z[k] + conj Z[k']) / 2, O[k] = (Z[k] - conj Z[k']) / 2i and
+// w = exp(-pi i / h). `turns` are the powers of w.
+struct Halves {
+  int64_t size;  // h
+  std::vector<double> turns_re, turns_im;
+
+  explicit Halves(int64_t half) : size(half) {
+    for (int64_t k = 0; 2 * k <= size; ++k) {
+      const Number root = root_of_unity(k, 2 * size);
+      turns_re.push_back(root.real());
+      turns_im.push_back(root.imag());
+    }
+  }
+};
+
+// From Z to X, which has h + 1 numbers.
+void unpack(const Halves& halves, FourierParts z, FourierParts x, int64_t lanes) {
+  const int64_t end = halves.size * lanes;
+  for (int64_t w = 0; w < lanes; ++w) {
+    x.re[w] = z.re[w] + z.im[w];
+    x.re[end + w] = z.re[w] - z.im[w];
+    x.im[w] = x.im[end + w] = 0;
+  }
+  for (int64_t k = 1; 2 * k <= halves.size; ++k) {
+    const double re = halves.turns_re[k], im = halves.turns_im[k];
+    const int64_t at = k * lanes, other = end - at;
+#pragma GCC ivdep
+    for (int64_t w = 0; w < lanes; ++w) {
+      const double a = z.re[at + w], b = z.im[at + w], c = z.re[other + w], d = z.im[other + w];
+      const double even_re = 0.5 * (a + c), even_im = 0.5 * (b - d);
+      const double odd_re = 0.5 * (b + d), odd_im = 0.5 * (c - a);
+      const double turned_re = re * odd_re - im * odd_im, turned_im = re * odd_im + im * odd_re;
+      x.re[at + w] = even_re + turned_re;
+      x.im[at + w] = even_im + turned_im;
+      x.re[other + w] = even_re - turned_re;
+      x.im[other + w] = turned_im - even_im;
+    }
+  }
+}
+
+// From X to Z. The imaginary parts of the first and the last number of X count as 0.
+void pack(const Halves& halves, FourierParts x, FourierParts z, int64_t lanes) {
+  const int64_t end = halves.size * lanes;
+  for (int64_t w = 0; w < lanes; ++w) {
+    z.re[w] = 0.5 * (x.re[w] + x.re[end + w]);
+    z.im[w] = 0.5 * (x.re[w] - x.re[end + w]);
+  }
+  for (int64_t k = 1; 2 * k <= halves.size; ++k) {
+    const double re = halves.turns_re[k], im = halves.turns_im[k];
+    const int64_t at = k * lanes, other = end - at;
+#pragma GCC ivdep
+    for (int64_t w = 0; w < lanes; ++w) {
+      const double a = x.re[at + w], b = x.im[at + w], c = x.re[other + w], d = x.im[other + w];
+      const double even_re = 0.5 * (a + c), even_im = 0.5 * (b - d);
+      const double turned_re = 0.5 * (a - c), turned_im = 0.5 * (b + d);
+      const double odd_re = turned_re * re + turned_im * im;
+      const double odd_im = turned_im * re - turned_re * im;
+      z.re[at + w] = even_re - odd_im;
+      z.im[at + w] = even_im + odd_re;
+      z.re[other + w] = even_re + odd_im;
+      z.im[other + w] = odd_re - even_im;
+    }
+  }
+}
+
 // ---- passes
 
 enum class Memory : uint8_t { kInput, kWork, kMatrix, kOutput };
@@ -193,13 +262,18 @@ struct Pass {
   double scale = 1;
   int64_t rows = 1, columns = 1;
   std::vector<double> turns_re, turns_im;  // factors of the columns: [rows][columns]
+  // Set if a real side of the transform is read or written as complex numbers.
+  std::shared_ptr<const Halves> halves;
 
   // The length of a line of the dimension.
   int64_t length() const { return part == Part::kLines ? line->size() : rows * columns; }
   int64_t lines_of_one() const {
     return part == Part::kLines ? 1 : part == Part::kColumns ? columns : rows;
   }
-  int64_t scratch_of_one() const { return 2 * line->size() + line->scratch_size(); }
+  int64_t scratch_of_one() const {
+    const int64_t of_halves = halves ? 2 * (line->size() + 1) : 0;
+    return 2 * line->size() + line->scratch_size() + of_halves;
+  }
   // Dense lines are not gathered if they are fast alone.
   bool is_alone() const {
     return part == Part::kLines && lanes.inner == 1 && line->is_fast_alone();
@@ -260,16 +334,28 @@ bool Pass::run(const Memories& memories, int64_t first, int64_t count, double* s
   Places source, target;
   for (int64_t w = 0; w < count; ++w) place(first + w, w, source, target);
   const int64_t size = line->size();
-  Lines x = {{scratch, scratch + size * count}, size, count};
-  load(memories[static_cast<size_t>(from)], source, length(), x);
+  const auto next_lines = [&](int64_t numbers) {
+    double* const begin = std::exchange(scratch, scratch + 2 * numbers * count);
+    return Lines{{begin, begin + numbers * count}, numbers, count};
+  };
+  const bool is_to_real = halves && is_backward;
+  const Lines read = next_lines(is_to_real ? size + 1 : size);
+  load(memories[static_cast<size_t>(from)], source, length(), read);
+  Lines x = is_to_real ? next_lines(size) : read;
+  if (is_to_real) pack(*halves, read.parts, x.parts, count);
   // Exchanging real and imaginary parts before and after gives the inverse transform.
   if (is_backward) std::swap(x.parts.re, x.parts.im);
-  double* const rest = scratch + 2 * size * count;
+  double* const rest = std::exchange(scratch, scratch + line->scratch_size() * count);
   Lines y = {is_alone() ? line->forward_alone(x.parts, rest, tiles)
                         : line->forward(x.parts, count, rest, tiles),
              size, count};
   if (part == Part::kColumns) turn(first, y);
   if (is_backward) std::swap(y.parts.re, y.parts.im);
+  if (halves && !is_backward) {
+    const Lines all = next_lines(size + 1);
+    unpack(*halves, y.parts, all.parts, count);
+    y = all;
+  }
   store(y, target, kept, scale, memories[static_cast<size_t>(to)]);
   return tiles.go_on(size * count * kStepCost);
 }
@@ -311,10 +397,18 @@ void run_fft(const KernelCall& call) {
 
 // ---- planning
 
+int64_t matrix_rows(int64_t size) {
+  return size >= kLongLine && FourierLine::is_smooth(size) ? rows_of_matrix(size) : 1;
+}
+
+// The complex dtype whose numbers are pairs of numbers of the real one.
+DType pairs_of(DType real) {
+  return real == DType::kFloat32 ? DType::kComplex64 : DType::kComplex128;
+}
+
 // `between` is the dtype of the numbers between two passes.
 void add_passes(std::vector<Pass>& passes, Pass pass, int64_t size, DType between) {
-  const bool is_long = size >= kLongLine && FourierLine::is_smooth(size);
-  const int64_t rows = is_long ? rows_of_matrix(size) : 1;
+  const int64_t rows = matrix_rows(size);
   if (rows == 1) {
     auto line = std::make_shared<FourierLine>(size);
     if (pass.lanes.inner == 1) line->prepare_alone();
@@ -373,10 +467,14 @@ Kernel make_fft(Types inputs, Types outputs, const Params* params) {
   // The dense dimension comes first, except for IRFFT: its last pass gives the real result, along
   // the last dimension.
   if (!is_to_real) std::rotate(order.begin(), order.end() - 1, order.end());
+  // Real lines of even length are read or written as complex ones of half the length.
+  const bool is_packed = (is_from_real || is_to_real) && lengths.back() > 0 &&
+                         lengths.back() % 2 == 0 && matrix_rows(lengths.back() / 2) == 1;
   int64_t matrix_size = 0;
   for (const size_t dimension : order) {
-    const int64_t size = lengths[dimension];
     const bool is_last = dimension + 1 == lengths.size();
+    const bool is_half = is_last && is_packed;
+    const int64_t size = is_half ? lengths[dimension] / 2 : lengths[dimension];
     Pass pass;
     pass.is_backward = is_backward;
     pass.load = load_of(between);
@@ -385,7 +483,8 @@ Kernel make_fft(Types inputs, Types outputs, const Params* params) {
     pass.size_from = is_from_real && is_last ? size : shape[dimension];
     pass.size_to = is_to_real && is_last ? size : shape[dimension];
     if (is_from_real && is_last) pass.kept = shape[dimension];
-    if (is_to_real && is_last) pass.load = load_halves_of(between);
+    if (is_half) pass.halves = std::make_shared<const Halves>(size);
+    if (is_to_real && is_last && !is_half) pass.load = load_halves_of(between);
     add_passes(plan->passes, std::move(pass), size, between);
     const Pass& added = plan->passes.back();
     if (added.part == Pass::Part::kRows) {
@@ -397,10 +496,12 @@ Kernel make_fft(Types inputs, Types outputs, const Params* params) {
     if (is_backward) pass.scale = 1 / static_cast<double>(pass.line->size());
   }
   Pass &begin = plan->passes.front(), &end = plan->passes.back();
-  const bool has_halves = is_to_real && lengths.size() == 1;
-  begin.load = has_halves ? load_halves_of(inputs[0].dtype()) : load_of(inputs[0].dtype());
+  const bool has_halves = is_to_real && lengths.size() == 1 && !is_packed;
+  const DType from = inputs[0].dtype(), to = outputs[0].dtype();
+  begin.load = has_halves ? load_halves_of(from)
+                          : load_of(is_packed && is_from_real ? pairs_of(from) : from);
   begin.from = Memory::kInput;
-  end.store = store_of(outputs[0].dtype());
+  end.store = store_of(is_packed && is_to_real ? pairs_of(to) : to);
   end.to = Memory::kOutput;
 
   const int64_t work_size = size_of(shape), input_size = size_of(last_of(inputs[0]));
