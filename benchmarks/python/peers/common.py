@@ -43,8 +43,16 @@ class CommonRows:
     def cumsum_column(self, x):
         return x.cumsum(0)
 
+    def laplacian(self, x):
+        inner = slice(1, -1)
+        beside = x[inner, 2:] + x[inner, :-2] + x[2:, inner] + x[:-2, inner]
+        return beside - 4 * x[inner, inner]
+
     def take(self, table, places):
         return table[places]
+
+    def take_pairs(self, table, rows, columns):
+        return table[rows, columns]
 
     def transposed_sum(self, x):
         return (x.T + x.T).T

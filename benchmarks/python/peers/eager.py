@@ -73,8 +73,19 @@ class Numpy(CommonRows):
     def fft_2(self, x):
         return np.fft.fft2(x)
 
+    def rfft(self, x):
+        return np.fft.rfft(x)
+
+    def interp(self, x, points, values):
+        return np.interp(x, points, values)
+
+    def sines(self, x):
+        return np.stack([np.sin(x), np.cos(x)])
+
     def increment(self, x):
         return x + np.float32(1)
+
+    increment_numpy = increment
 
 
 class Torch(CommonRows):
@@ -167,6 +178,18 @@ class Torch(CommonRows):
 
     def fft_2(self, x):
         return self.torch.fft.fft2(x)
+
+    def rfft(self, x):
+        return self.torch.fft.rfft(x)
+
+    def sines(self, x):
+        return self.torch.stack([x.sin(), x.cos()])
+
+    def exact_gelu(self, x):
+        return self.torch.nn.functional.gelu(x)
+
+    def masked_softmax(self, x, mask):
+        return self.torch.softmax(self.torch.where(mask, x, -1e9), -1)
 
     def increment(self, x):
         return x + 1

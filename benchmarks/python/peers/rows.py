@@ -68,6 +68,9 @@ def integers(random: np.random.Generator, below: int, size: int) -> np.ndarray:
 
 
 def elementwise() -> list[Row]:
+    def masked(random: np.random.Generator) -> Any:
+        return random.standard_normal(ROWS, np.float32), random.random(ROWS) < 0.5
+
     chains = {
         "tanh(x) x + 1": ("tanh_chain", 1),
         "x z + x - 2 z": ("sum_chain", 2),
@@ -89,6 +92,16 @@ def elementwise() -> list[Row]:
                     "elementwise small" if small else "elementwise large",
                 )
             )
+    found.append(Row("exact gelu, 4M", "exact_gelu", normal(*ROWS), "elementwise large"))
+    found.append(
+        Row("softmax, 4M, half of it masked", "masked_softmax", masked, "elementwise large")
+    )
+    found.append(
+        Row("Laplacian, 2048 by 2048", "laplacian", normal(2048, 2048), "elementwise large")
+    )
+    found.append(
+        Row("sines and cosines stacked, 1M", "sines", normal(1 << 20), "elementwise large")
+    )
     for name, (function, count) in list(chains.items())[:2]:
         found.append(Row(f"{name}, 16M", function, normal(*HUGE, count=count), "elementwise huge"))
     for label, dtype in DTYPES.items():
@@ -138,6 +151,14 @@ def moving() -> list[Row]:
 
         return make
 
+    def pairs(random: np.random.Generator) -> Any:
+        x = random.standard_normal((1024, 1024), np.float32)
+        return x, integers(random, 1024, million), integers(random, 1024, million)
+
+    def points(random: np.random.Generator) -> Any:
+        ends = np.linspace(-2, 2, 1024, dtype=np.float32)
+        return random.standard_normal(million, np.float32), ends, np.sin(ends)
+
     def segments(random: np.random.Generator) -> Any:
         return random.standard_normal(million, np.float32), integers(random, 1024, million)
 
@@ -153,6 +174,8 @@ def moving() -> list[Row]:
         Row("rows taken, 65,536 of 1,024 by 64", "take", table(1024, 64, rows), "indexing"),
         Row("rows taken, 1M of 65,536 by 8", "take", table(rows, 8, million), "indexing"),
         Row("elements taken, 1M of 1M", "take", table(million, 1, million), "indexing"),
+        Row("elements taken, 1M of 1024 by 1024", "take_pairs", pairs, "indexing"),
+        Row("interpolation, 1M at 1,024 points", "interp", points, "indexing"),
         Row(
             "rows added, 65,536 to 1,024 by 64",
             "add_at",
@@ -188,6 +211,7 @@ def products() -> list[Row]:
     return [
         *found,
         Row("matmul, 32 of 128", "matmul", normal(32, 128, 128, count=2), "products"),
+        Row("matmul, 65,536 of 3", "matmul", normal(1 << 16, 3, 3, count=2), "products"),
         Row("matmul, 1024, A transposed", "matmul_left", pair, "products"),
         Row("matmul, 1024, B transposed", "matmul_right", pair, "products"),
         Row(
@@ -204,6 +228,7 @@ def products() -> list[Row]:
             tolerance=1e-3,
         ),
         Row("FFT, 65,536", "fft", complexes(1 << 16), "products", tolerance=1e-3),
+        Row("real FFT, 256 of 1,024", "rfft", normal(256, 1024), "products", tolerance=1e-3),
         Row(
             "FFT, 1024 by 1024",
             "fft_2",
@@ -308,6 +333,7 @@ def calls() -> list[Row]:
     four = normal(4)
     return [
         Row("call of x + 1", "increment", four, "calls", is_call=True),
+        Row("call of x + 1, a numpy array", "increment_numpy", four, "calls", is_call=True),
         Row("call with 4 arrays in dict and tuple", "nested_sum", nested, "calls", is_call=True),
         # Its result is not written.
         Row("call of a foreign function that does nothing", "noop", four, "calls", True, np.inf),
