@@ -104,3 +104,19 @@ def test_powers_of_two_have_the_right_size_at_any_angle(dtype: str, x64: None) -
         np.testing.assert_allclose(np.abs(power), 2**exponents, rtol=1e-6)
         if angle < 1e7:
             np.testing.assert_allclose(power, np.exp2(z.astype(np.complex128)), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+)
+def test_positions_of_the_first_extreme_integer(dtype: str, x64: None) -> None:
+    random = np.random.default_rng(0)
+    for size in (*range(1, 20), 31, 33, 63, 64, 65, 100):
+        x = random.integers(0, 4, (300, size)).astype(dtype)
+        if dtype != "bool":
+            bounds = np.iinfo(dtype)
+            x[random.random(x.shape) < 0.1] = bounds.min
+            x[random.random(x.shape) < 0.1] = bounds.max
+        for name in ("argmax", "argmin"):
+            got = np.asarray(getattr(fnp, name)(x, axis=1))
+            np.testing.assert_array_equal(got, getattr(np, name)(x, axis=1), f"{name} of {size}")

@@ -22,7 +22,7 @@ using Types = std::span<const ShapeDtype>;
 
 constexpr int64_t kColumns = 256;
 // Rows of at most this many elements are scanned by one loop for several rows.
-constexpr int64_t kShortRow = 8;
+constexpr int64_t kShortRow = 8, kMiddleRow = 64;
 // The elements of a tile of whole rows.
 constexpr int64_t kTileElements = 32768;
 
@@ -108,7 +108,7 @@ auto key_of(T x) {
 
 // The indices of rows of kSize elements.
 template <class T, bool is_max, int64_t kSize>
-void scan_short_rows(const void* x, int64_t count, int64_t* indices) {
+void scan_short_rows(const void* x, int64_t count, int64_t, int64_t* indices) {
   const auto* from = static_cast<const T*>(x);
 #pragma GCC ivdep
   for (int64_t row = 0; row < count; ++row) {
@@ -127,11 +127,35 @@ void scan_short_rows(const void* x, int64_t count, int64_t* indices) {
   }
 }
 
-using ShortRows = void (*)(const void* x, int64_t count, int64_t* indices);
+// The same for rows of any size: the extreme of numbers that have the key in the upper half, and
+// below it what makes the first one of equal keys the extreme.
+template <class T, bool is_max>
+void scan_middle_rows(const void* x, int64_t count, int64_t size, int64_t* indices) {
+  constexpr int64_t kLower = std::numeric_limits<uint32_t>::max();
+  const auto* from = static_cast<const T*>(x);
+  for (int64_t row = 0; row < count; ++row, from += size) {
+    int64_t best =
+        is_max ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
+    for (int64_t i = 0; i < size; ++i) {
+      auto key = static_cast<int64_t>(key_of<T, is_max>(from[i]));
+      if constexpr (std::is_same_v<T, uint32_t>) key += std::numeric_limits<int32_t>::min();
+      const int64_t next = key * (kLower + 1) + (is_max ? kLower - i : i);
+      best = is_max ? std::max(best, next) : std::min(best, next);
+    }
+    indices[row] = is_max ? kLower - (best & kLower) : best & kLower;
+  }
+}
 
-// Null for rows of more than kShortRow elements.
+using ShortRows = void (*)(const void* x, int64_t count, int64_t size, int64_t* indices);
+
+// Null if rows of this size are scanned one by one.
 template <class T, bool is_max>
 ShortRows short_rows_loop(int64_t size) {
+  if constexpr (sizeof(T) <= 4) {
+    // Compilers do not vectorize the loop for several rows of 5, 6 or 7 elements.
+    const bool is_short = size < 5 || size == kShortRow;
+    if (!is_short && size <= kMiddleRow) return best_loop<scan_middle_rows<T, is_max>>();
+  }
   ShortRows found = nullptr;
   const auto try_size = [&]<int64_t kSize>(std::integral_constant<int64_t, kSize>) {
     if (size == kSize) found = best_loop<scan_short_rows<T, is_max, kSize>>();
@@ -211,7 +235,7 @@ void run_short_rows(const ArgPlan& plan, const std::byte* operand, std::byte* re
               for (int64_t tile; tiles.next(tile);) {
                 const int64_t row = tile * kBlock, count = std::min(plan.outer - row, kBlock);
                 const auto first = static_cast<size_t>(row);
-                plan.short_rows(operand + first * row_bytes, count, indices);
+                plan.short_rows(operand + first * row_bytes, count, plan.size, indices);
                 plan.store.run(indices, results + first * plan.store.target_width, count);
                 if (!tiles.go_on(count * plan.size * kStepCost)) return;
               }
