@@ -118,7 +118,7 @@ class TileRunner {
       if (base.extent == Extent::kColumn) elements = column;
       if (base.operand == ClusterPlan::kReducedRows) elements = 0;
       bases_[TileAddress::kOperands + i] =
-          operand(base) + static_cast<size_t>(elements) * base.width;
+          operand(base) + elements * static_cast<int64_t>(base.width);
     }
   }
 
