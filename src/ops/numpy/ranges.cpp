@@ -62,7 +62,7 @@ int64_t num_between(int64_t num, bool endpoint) {
 // The ends, and the values between them, along dimension 0. There is at least one value.
 Array with_ends(const Array& between, const Ends& ends, int64_t num, bool endpoint) {
   const int64_t zero = 0;
-  const Array first = lax::expand_dims(ends.first, {&zero, 1});
+  Array first = lax::expand_dims(ends.first, {&zero, 1});
   if (num == 1) return first;
   if (!endpoint) return lax::concatenate(std::array{first, between}, 0);
   const Array last = lax::expand_dims(ends.last, {&zero, 1});

@@ -159,7 +159,10 @@ namespace {
 template <class T>
 void count_up(int32_t first, int64_t count, void* target) {
   auto* to = static_cast<T*>(target);
-  for (int32_t i = 0; i < count; ++i) to[i] = static_cast<T>(first + i);
+  for (int32_t i = 0; i < count; ++i) {
+    const int32_t number = first + i;
+    to[i] = static_cast<T>(number);
+  }
 }
 
 // Null for other dtypes.
