@@ -51,6 +51,7 @@ set(FARCALL_NATIVE_KERNELS
   vector/erf.cpp
   vector/exp.cpp
   vector/fourier.cpp
+  vector/fourier_memory.cpp
   vector/log.cpp
   vector/math.cpp
   vector/narrow.cpp
@@ -61,7 +62,8 @@ list(TRANSFORM FARCALL_NATIVE_KERNELS PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 # and a sum, so all instruction sets give the same bits. The precompiled header is compiled without these
 # options.
 foreach(file
-    elementwise/complex_math elementwise/math vector/erf vector/exp vector/fourier vector/log vector/trig)
+    elementwise/complex_math elementwise/math vector/erf vector/exp vector/fourier
+    vector/fourier_memory vector/log vector/trig)
   set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/${file}.cpp PROPERTIES
     SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-fno-math-errno;-ffp-contract=off")
 endforeach()

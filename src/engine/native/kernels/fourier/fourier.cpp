@@ -23,7 +23,9 @@ constexpr int64_t kFactors[] = {8, 4, 2, 3, 5, 7, 11, kLargestFourierFactor};
 constexpr int64_t kLongestOfEights = 512;
 // A line is a matrix, and fast alone, if its length is between these and the matrix has at least so
 // many rows.
-constexpr int64_t kShortestAlone = 64, kLongestAlone = 4096, kFewestRows = 8;
+template <class T>
+constexpr int64_t kShortestAlone = sizeof(T) == 4 ? 512 : 128;
+constexpr int64_t kLongestAlone = 4096, kFewestRows = 8;
 
 // Calls visit for each factor of `size` in kFactors; returns the remaining cofactor.
 template <class Visit>
@@ -42,9 +44,15 @@ int64_t take_factors(int64_t size, Visit visit) {
   return size;
 }
 
-// By the plain formula; std::complex would test each product for NaN.
-Number product(Number a, Number b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+// The shortest of some lengths that are transformed fast, at least `size`.
+int64_t convolution_length(int64_t size) {
+  const auto power = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(size)));
+  int64_t best = power;
+  for (const int64_t sixteenths : {9, 10, 12, 15}) {
+    const int64_t length = power / 16 * sixteenths;
+    if (length >= size) best = std::min(best, length);
+  }
+  return best;
 }
 
 }  // namespace
@@ -77,11 +85,12 @@ Number root_of_unity(int64_t j, int64_t n) {
   }
 }
 
-bool FourierLine::is_smooth(int64_t size) {
+bool is_smooth(int64_t size) {
   return take_factors(size, [](int64_t) {}) == 1;
 }
 
-FourierLine::FourierLine(int64_t size) : size_(size) {
+template <class T>
+FourierLine<T>::FourierLine(int64_t size) : size_(size) {
   constexpr int64_t kMaxSize = int64_t{1} << 29;
   if (size > kMaxSize) {
     throw Error(ErrorCode::kResourceExhausted,
@@ -96,37 +105,39 @@ FourierLine::FourierLine(int64_t size) : size_(size) {
     for (int64_t j = 0; j < size; ++j) {
       counter.add(1);
       const Number root = root_of_unity(j, size);
-      root_re_[j] = root.real();
-      root_im_[j] = root.imag();
+      root_re_[j] = static_cast<T>(root.real());
+      root_im_[j] = static_cast<T>(root.imag());
     }
     return;
   }
-  const auto power = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * size - 1)));
-  convolution_ = std::make_unique<FourierLine>(power);
-  chirp_.resize(size);
+  const int64_t length = convolution_length(2 * size - 1);
+  convolution_ = std::make_unique<FourierLine>(length);
+  std::vector<T> re(length), im(length), scratch(convolution_->scratch_size());
   // exp(-pi i j^2 / n), with j^2 reduced modulo 2 n.
   for (int64_t j = 0; j < size; ++j) {
     const auto square = static_cast<unsigned __int128>(j) * static_cast<uint64_t>(j);
-    chirp_[j] =
-        root_of_unity(static_cast<int64_t>(square % static_cast<uint64_t>(2 * size)), 2 * size);
-  }
-  std::vector<double> re(power), im(power), scratch(convolution_->scratch_size());
-  for (int64_t j = 0; j < size; ++j) {
-    for (const int64_t at : {j, (power - j) % power}) {
-      re[at] = chirp_[j].real();
-      im[at] = -chirp_[j].imag();
+    const auto turn = static_cast<int64_t>(square % static_cast<uint64_t>(2 * size));
+    const Number root = root_of_unity(turn, 2 * size);
+    chirp_re_.push_back(static_cast<T>(root.real()));
+    chirp_im_.push_back(static_cast<T>(root.imag()));
+    for (const int64_t at : {j, (length - j) % length}) {
+      re[at] = chirp_re_.back();
+      im[at] = -chirp_im_.back();
     }
   }
   run_tiles(1, 1, [&](Tiles& tiles) {
-    const FourierParts y = convolution_->forward({re.data(), im.data()}, 1, scratch.data(), tiles);
-    for (int64_t j = 0; j < power; ++j) {
-      chirp_transform_.push_back(Number(y.re[j], y.im[j]) / static_cast<double>(power));
+    const FourierParts<T> y =
+        convolution_->forward({re.data(), im.data()}, 1, scratch.data(), tiles);
+    for (int64_t j = 0; j < length; ++j) {
+      chirp_transform_re_.push_back(y.re[j] / static_cast<T>(length));
+      chirp_transform_im_.push_back(y.im[j] / static_cast<T>(length));
     }
   });
 }
 
-void FourierLine::prepare_alone() {
-  if (convolution_ || size_ < kShortestAlone || size_ > kLongestAlone) return;
+template <class T>
+void FourierLine<T>::prepare_alone() {
+  if (convolution_ || size_ < kShortestAlone<T> || size_ > kLongestAlone) return;
   const int64_t rows = rows_of_matrix(size_), columns = size_ / rows;
   if (rows < kFewestRows) return;
   columns_ = std::make_unique<FourierLine>(rows);
@@ -139,12 +150,14 @@ void FourierLine::prepare_alone() {
   }
 }
 
-int64_t FourierLine::scratch_size() const {
+template <class T>
+int64_t FourierLine<T>::scratch_size() const {
   return convolution_ ? 2 * convolution_->size() + convolution_->scratch_size() : 2 * size_;
 }
 
-FourierParts FourierLine::forward(FourierParts x, int64_t lanes, double* scratch,
-                                  Tiles& tiles) const {
+template <class T>
+FourierParts<T> FourierLine<T>::forward(FourierParts<T> x, int64_t lanes, T* scratch,
+                                        Tiles& tiles) const {
   if (!convolution_) {
     return factored(x, {scratch, scratch + size_ * lanes}, lanes, tiles);
   }
@@ -153,14 +166,15 @@ FourierParts FourierLine::forward(FourierParts x, int64_t lanes, double* scratch
 }
 
 // Stockham's algorithm: the steps alternate between two arrays, and the results come out in order.
-FourierParts FourierLine::factored(FourierParts x, FourierParts other, int64_t lanes,
-                                   Tiles& tiles) const {
-  FourierParts from = x, to = other;
+template <class T>
+FourierParts<T> FourierLine<T>::factored(FourierParts<T> x, FourierParts<T> other, int64_t lanes,
+                                         Tiles& tiles) const {
+  FourierParts<T> from = x, to = other;
   int64_t rest = size_, stride = 1;
   for (const int64_t radix : factors_) {
     if (!tiles.go_on(size_ * lanes * kStepCost)) break;
     rest /= radix;
-    run_fourier_step({from, to, root_re_.data(), root_im_.data(), radix, rest, stride, lanes});
+    run_fourier_step<T>({from, to, root_re_.data(), root_im_.data(), radix, rest, stride, lanes});
     stride *= radix;
     std::swap(from, to);
   }
@@ -168,36 +182,40 @@ FourierParts FourierLine::factored(FourierParts x, FourierParts other, int64_t l
 }
 
 // The columns of the matrix are lines side by side. After the transpose its rows are.
-FourierParts FourierLine::forward_alone(FourierParts x, double* scratch, Tiles& tiles) const {
+template <class T>
+FourierParts<T> FourierLine<T>::forward_alone(FourierParts<T> x, T* scratch, Tiles& tiles) const {
   const int64_t rows = columns_->size(), columns = rows_->size();
-  const FourierParts other = {scratch, scratch + size_};
-  const FourierParts from = columns_->factored(x, other, columns, tiles);
-  const FourierParts to = from.re == x.re ? other : x;
-  turn_and_transpose({from, to, rows, columns, turn_re_.data(), turn_im_.data()});
+  const FourierParts<T> other = {scratch, scratch + size_};
+  const FourierParts<T> from = columns_->factored(x, other, columns, tiles);
+  const FourierParts<T> to = from.re == x.re ? other : x;
+  turn_and_transpose<T>({from, to, rows, columns, turn_re_.data(), turn_im_.data()});
   return rows_->factored(to, from, rows, tiles);
 }
 
-void FourierLine::chirped(FourierParts x, int64_t lanes, double* scratch, Tiles& tiles) const {
-  const int64_t power = convolution_->size();
-  const FourierParts padded = {scratch, scratch + power * lanes};
-  double* const rest = scratch + 2 * power * lanes;
-  const auto multiply = [lanes](FourierParts from, const std::vector<Number>& by, FourierParts to) {
-    for (int64_t j = 0; j < std::ssize(by); ++j) {
-      for (int64_t at = j * lanes; at < (j + 1) * lanes; ++at) {
-        const Number y = product({from.re[at], from.im[at]}, by[j]);
-        to.re[at] = y.real();
-        to.im[at] = y.imag();
-      }
-    }
+template <class T>
+void FourierLine<T>::chirped(FourierParts<T> x, int64_t lanes, T* scratch, Tiles& tiles) const {
+  const int64_t length = convolution_->size();
+  const FourierParts<T> padded = {scratch, scratch + length * lanes};
+  T* const rest = scratch + 2 * length * lanes;
+  const auto multiply = [lanes](FourierParts<T> from, FourierParts<T> to, const std::vector<T>& re,
+                                const std::vector<T>& im) {
+    const auto count = std::ssize(re);
+    // One line is one row, each number of which has its factor.
+    const bool is_one_line = lanes == 1;
+    multiply_numbers<T>({from, to, is_one_line ? 1 : count, is_one_line ? count : lanes, lanes,
+                         re.data(), im.data(), 1, !is_one_line});
   };
-  multiply(x, chirp_, padded);
-  std::fill(padded.re + size_ * lanes, padded.re + power * lanes, 0.0);
-  std::fill(padded.im + size_ * lanes, padded.im + power * lanes, 0.0);
-  FourierParts y = convolution_->forward(padded, lanes, rest, tiles);
-  multiply(y, chirp_transform_, padded);
+  multiply(x, padded, chirp_re_, chirp_im_);
+  std::fill(padded.re + size_ * lanes, padded.re + length * lanes, T(0));
+  std::fill(padded.im + size_ * lanes, padded.im + length * lanes, T(0));
+  FourierParts<T> y = convolution_->forward(padded, lanes, rest, tiles);
+  multiply(y, padded, chirp_transform_re_, chirp_transform_im_);
   // Exchanging real and imaginary parts gives the inverse transform.
   y = convolution_->forward({padded.im, padded.re}, lanes, rest, tiles);
-  multiply({y.im, y.re}, chirp_, x);
+  multiply({y.im, y.re}, x, chirp_re_, chirp_im_);
 }
+
+template class FourierLine<float>;
+template class FourierLine<double>;
 
 }  // namespace farcall::native
