@@ -171,4 +171,21 @@ bool CallPattern::matches(PyObject* const* args, size_t nargs, PyObject* kwnames
                              [&](size_t place) { return walk.enter(args[nargs + place]); });
 }
 
+HeldLeaves::References::References(std::span<PyObject* const> objects) : objects(objects) {
+  for (PyObject* object : objects) Py_INCREF(object);
+}
+HeldLeaves::References::~References() {
+  for (PyObject* object : objects) Py_DECREF(object);
+}
+
+HeldLeaves::HeldLeaves(CallPattern::Leaves& leaves, size_t count, bool shares_memory)
+    : leaves_(leaves), count_(count), references_({leaves.objects, count}) {
+  for (size_t i = 0; i < count; ++i) {
+    if (leaves.storages[i]) continue;
+    made_.push_back(try_to_array(leaves.objects[i],
+                                 {.may_share = shares_memory, .may_be_unaligned = shares_memory}));
+    leaves.storages[i] = made_.back().node().storage();
+  }
+}
+
 }  // namespace farcall::python

@@ -58,4 +58,28 @@ class CallPattern {
   size_t num_leaves_ = 0;
 };
 
+// Holds the leaves of a call and converts those that are not arrays. The call's containers may
+// change meanwhile.
+class HeldLeaves {
+ public:
+  // With `shares_memory`, numpy's memory may be read in place. Raises what try_to_array() raises.
+  HeldLeaves(CallPattern::Leaves& leaves, size_t count, bool shares_memory);
+  std::span<const Storage* const> storages() const { return {leaves_.storages, count_}; }
+
+ private:
+  // A member, so that they are released if the conversion raises.
+  struct References {
+    explicit References(std::span<PyObject* const> objects);
+    ~References();
+    References(const References&) = delete;
+    References& operator=(const References&) = delete;
+    std::span<PyObject* const> objects;
+  };
+
+  CallPattern::Leaves& leaves_;
+  size_t count_;
+  References references_;
+  std::vector<Array> made_;
+};
+
 }  // namespace farcall::python

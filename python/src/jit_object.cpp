@@ -259,32 +259,12 @@ void remember_pattern(JitState& state, const CallArguments& arguments, PyObject*
   }
 }
 
-// Other threads may change the containers during the run, so this holds the arrays itself.
 PyObject* run_pattern(const Executable& executable, ResultForm form, const CachedProgram& cached,
                       CallPattern::Leaves& leaves, bool shares_memory) {
-  const size_t count = executable.input_types().size();
-  struct Held {
-    explicit Held(std::span<PyObject* const> objects) : objects(objects) {
-      for (PyObject* object : objects) Py_INCREF(object);
-    }
-    ~Held() {
-      for (PyObject* object : objects) Py_DECREF(object);
-    }
-    Held(const Held&) = delete;
-    Held& operator=(const Held&) = delete;
-    std::span<PyObject* const> objects;
-  };
-  const Held held({leaves.objects, count});
-  std::vector<Array> made;
-  for (size_t i = 0; i < count; ++i) {
-    if (leaves.storages[i]) continue;
-    made.push_back(try_to_array(leaves.objects[i],
-                                {.may_share = shares_memory, .may_be_unaligned = shares_memory}));
-    leaves.storages[i] = made.back().node().storage();
-  }
+  const HeldLeaves held(leaves, executable.input_types().size(), shares_memory);
   const auto types = executable.output_types();
   StorageArray outputs(types.size());
-  execute(executable, {leaves.storages, count}, outputs.span());
+  execute(executable, held.storages(), outputs.span());
   if (form != ResultForm::kTree) return wrap_results(form, types, outputs);
   std::vector<nb::object> results;
   results.reserve(types.size());

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
-#include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -120,15 +121,18 @@ class Flattener {
   std::vector<const Equation*> joins_;  // by variable: the concatenation that makes it
 };
 
-// Adds equations to a program.
+// Writes the program anew. Variables and literals keep their numbers.
 class Writer {
  public:
-  explicit Writer(Program& program) : program_(program) {}
+  explicit Writer(const Program& program) { builder_.program() = without_equations(program); }
+
+  void add(const Equation& equation) { builder_.program().equations.push_back(equation); }
 
   void add_flat(const Equation& equation, const IndexedPlaces& places) {
     where_ = equation.where;
     const Atom operand = equation.inputs[0];
-    const auto shape = program_.type_of(operand).shape();
+    const ShapeDtype type = builder_.type_of(operand);
+    const auto shape = type.shape();
     const size_t count = places.sizes.size();
     Shape flat{places.size()};
     flat.insert(flat.end(), shape.begin() + static_cast<ptrdiff_t>(count), shape.end());
@@ -144,7 +148,7 @@ class Writer {
       p.slice_sizes[0] = 1;
       p.indices_are_sorted = false;
       changed.params = make_params(std::move(p));
-      program_.equations.push_back(std::move(changed));
+      add(changed);
       return;
     }
     ScatterParams p = params_as<ScatterParams>(equation.params.get());
@@ -152,35 +156,26 @@ class Writer {
     p.indices_are_sorted = false;
     changed.params = make_params(std::move(p));
     const uint32_t result = changed.outputs[0];
-    changed.outputs[0] = new_variable(ShapeDtype(program_.type_of(operand).dtype(), flat));
-    const Atom scattered = Atom::variable(changed.outputs[0]);
-    program_.equations.push_back(std::move(changed));
-    program_.equations.push_back(
-        {.primitive = &kReshape,
+    changed.outputs[0] = builder_.add_variable(ShapeDtype(type.dtype(), flat));
+    add(changed);
+    add({.primitive = &kReshape,
          .params = make_params(ReshapeParams{Shape(shape.begin(), shape.end())}),
-         .inputs = {scattered},
+         .inputs = {Atom::variable(changed.outputs[0])},
          .outputs = {result},
          .where = where_});
   }
 
+  ProgramPtr finish(const Program& program) {
+    return builder_.build(program.outputs, program.name);
+  }
+
  private:
-  uint32_t new_variable(ShapeDtype type) {
-    program_.variable_types.push_back(type);
-    return static_cast<uint32_t>(program_.variable_types.size() - 1);
+  Atom add(const Primitive& primitive, ParamsPtr params, std::initializer_list<Atom> inputs) {
+    return Atom::variable(
+        builder_.add_equation(primitive, std::move(params), std::span(inputs), where_)[0]);
   }
-  Atom add(const Primitive& primitive, ParamsPtr params, std::vector<Atom> inputs) {
-    std::vector<ShapeDtype> types;
-    for (const Atom input : inputs) types.push_back(program_.type_of(input));
-    const uint32_t result = new_variable(infer_types(primitive, types, params.get())[0]);
-    program_.equations.push_back({.primitive = &primitive,
-                                  .params = std::move(params),
-                                  .inputs = std::move(inputs),
-                                  .outputs = {result},
-                                  .where = where_});
-    return Atom::variable(result);
-  }
-  Atom operation(std::string_view name, std::vector<Atom> inputs) {
-    return add(primitive_named(name), nullptr, std::move(inputs));
+  Atom operation(std::string_view name, std::initializer_list<Atom> inputs) {
+    return add(primitive_named(name), nullptr, inputs);
   }
   Atom reshape(Atom operand, const Shape& shape) {
     return add(kReshape, make_params(ReshapeParams{shape}), {operand});
@@ -190,8 +185,7 @@ class Writer {
     const auto narrow = static_cast<int32_t>(value);
     const void* const bytes = dtype == DType::kInt32 ? static_cast<const void*>(&narrow) : &value;
     std::memcpy(literal.bytes.data(), bytes, literal.type.nbytes());
-    program_.literals.push_back(literal);
-    return Atom::literal(static_cast<uint32_t>(program_.literals.size() - 1));
+    return builder_.add_literal(literal);
   }
 
   // The numbers of the places; -1 for those out of bounds, unless they are clipped.
@@ -219,7 +213,7 @@ class Writer {
     return operation("select_n", {*is_inside, outside, *sum});
   }
 
-  Program& program_;
+  ProgramBuilder builder_;
   SourceLocationPtr where_;
 };
 
@@ -240,17 +234,16 @@ ProgramPtr flatten_indices(ProgramPtr program) {
   if (std::ranges::none_of(places, [](const auto& found) { return found.has_value(); })) {
     return program;
   }
-  const std::shared_ptr<Program> changed = to_change(std::move(program));
-  const std::vector<Equation> equations = std::exchange(changed->equations, {});
-  Writer writer(*changed);
-  for (size_t i = 0; i < equations.size(); ++i) {
+  Writer writer(*program);
+  for (size_t i = 0; i < places.size(); ++i) {
+    const Equation& equation = program->equations[i];
     if (places[i]) {
-      writer.add_flat(equations[i], *places[i]);
+      writer.add_flat(equation, *places[i]);
     } else {
-      changed->equations.push_back(equations[i]);
+      writer.add(equation);
     }
   }
-  return changed;
+  return writer.finish(*program);
 }
 
 }  // namespace farcall::native

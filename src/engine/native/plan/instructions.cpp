@@ -19,6 +19,13 @@
 #include "engine/native/transposes.h"
 
 namespace farcall::native {
+namespace {
+
+bool is_join(const Equation& equation) {
+  return try_params<ConcatenateParams>(equation.params.get()) != nullptr;
+}
+
+}  // namespace
 
 Instructions::Instructions(const Analysis& analysis, Allocator& allocator, Plan& plan)
     : program_(analysis.program),
@@ -54,8 +61,15 @@ std::vector<bool> Instructions::seen_by_calls() const {
   return is_seen;
 }
 
-void Instructions::use_memory_of_results() {
-  const std::vector<bool> is_seen = seen_by_calls();
+void Instructions::choose_memory_ahead() {
+  const bool has_joins = std::ranges::any_of(program_.equations, is_join);
+  if (is_nested_ && !has_joins) return;
+  std::vector<bool> is_seen = seen_by_calls();
+  if (!is_nested_) use_memory_of_results(is_seen);
+  if (has_joins) join_operands(std::move(is_seen));
+}
+
+void Instructions::use_memory_of_results(const std::vector<bool>& is_seen) {
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     std::optional<uint32_t> variable = allocator_.in_own_memory(i);
     while (variable) {
@@ -69,13 +83,8 @@ void Instructions::use_memory_of_results() {
   }
 }
 
-void Instructions::join_operands() {
-  const auto is_join = [](const Equation& equation) {
-    return try_params<ConcatenateParams>(equation.params.get()) != nullptr;
-  };
-  if (std::ranges::none_of(program_.equations, is_join)) return;
+void Instructions::join_operands(std::vector<bool> is_excluded) {
   // Foreign code, and what runs in regions, relies on alignment, which a part may not have.
-  std::vector<bool> is_excluded = seen_by_calls();
   for (size_t i = 0; i < program_.equations.size(); ++i) {
     if (runs_kernel(i)) continue;
     for (const uint32_t output : program_.equations[i].outputs) {

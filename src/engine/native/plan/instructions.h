@@ -33,12 +33,9 @@ class Instructions {
  public:
   Instructions(const Analysis& analysis, Allocator& allocator, Plan& plan);
 
-  // Computes values in the memory of a result where the last step to the result runs in place. To
-  // be called before the equations are added.
-  void use_memory_of_results();
-  // Computes the operands of concatenations in their results. To be called before the equations are
-  // added.
-  void join_operands();
+  // Chooses the memory of values from their readers: that of a result of the program, or of a
+  // concatenation. To be called before the equations are added.
+  void choose_memory_ahead();
   // The instructions of equations that run at the same time, or of one equation.
   void add_group(EquationGroup group);
   // Records where the results are. Copies the results of a nested program to where the region
@@ -67,6 +64,11 @@ class Instructions {
   Kernel make_kernel(const Equation& equation);
   // By representative: whether foreign code sees the value, and may keep a view of it.
   std::vector<bool> seen_by_calls() const;
+  // Computes values in the memory of a result where the last step to the result runs in place.
+  void use_memory_of_results(const std::vector<bool>& is_seen);
+  // Computes the operands of concatenations in their results, except for those of the sets that are
+  // excluded.
+  void join_operands(std::vector<bool> is_excluded);
   // Whether the equation is an instruction of its own: no view, call or region.
   bool runs_kernel(size_t index) const;
   void add_kernel(Kernel kernel, std::span<const Allocation> operands, bool is_copy = false);

@@ -23,8 +23,7 @@ std::unique_ptr<const Plan> make_plan(ProgramPtr owner, PlanOptions options) {
   auto plan = std::make_unique<Plan>();
   Instructions instructions({program, uses, calls, layouts, sharing, options.is_nested}, allocator,
                             *plan);
-  if (!options.is_nested) instructions.use_memory_of_results();
-  instructions.join_operands();
+  instructions.choose_memory_ahead();
   size_t next = 0;
   for (const EquationGroup group : grouped.groups) {
     for (; next < group.begin; ++next) instructions.add_group({next, next + 1});

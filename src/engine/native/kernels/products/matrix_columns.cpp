@@ -6,6 +6,7 @@
 #include "engine/native/kernels/vector/targets.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
@@ -270,23 +271,23 @@ void dot_in_vectors(const Product& p, int64_t first, int64_t last) {
 template <class T>
 bool try_in_vectors(const Product& p, int64_t first, int64_t last) {
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
-  if (is_dot(p)) {
-    if (p.k < 2 || p.k > 4 || p.b.column_stride < p.k || p.c_row_stride != p.n ||
-        extent_of(p.k, p.n, p.b) > kLanes) {
-      return false;
-    }
-    if (p.k == 2) dot_in_vectors<2, T>(p, first, last);
-    if (p.k == 3) dot_in_vectors<3, T>(p, first, last);
-    if (p.k == 4) dot_in_vectors<4, T>(p, first, last);
-    return true;
+  if (p.k < 2 || p.k > 4 || p.c_row_stride != p.n || extent_of(p.k, p.n, p.b) > kLanes) {
+    return false;
   }
-  const bool fits = p.m > 1 && p.m * p.n <= kLanes && p.c_row_stride == p.n &&
-                    extent_of(p.m, p.k, p.a) <= kLanes && extent_of(p.k, p.n, p.b) <= kLanes;
-  if (!fits || p.k > 4) return false;
-  if (p.k == 2) multiply_in_vectors<2, T>(p, first, last);
-  if (p.k == 3) multiply_in_vectors<3, T>(p, first, last);
-  if (p.k == 4) multiply_in_vectors<4, T>(p, first, last);
-  return p.k > 1;
+  const bool is_row = is_dot(p);
+  if (is_row ? p.b.column_stride < p.k
+             : p.m == 1 || p.m * p.n > kLanes || extent_of(p.m, p.k, p.a) > kLanes) {
+    return false;
+  }
+  const auto run = [&]<int64_t kDepth>(std::integral_constant<int64_t, kDepth>) {
+    if (p.k != kDepth) return;
+    const auto multiply = is_row ? dot_in_vectors<kDepth, T> : multiply_in_vectors<kDepth, T>;
+    multiply(p, first, last);
+  };
+  run(std::integral_constant<int64_t, 2>());
+  run(std::integral_constant<int64_t, 3>());
+  run(std::integral_constant<int64_t, 4>());
+  return true;
 }
 
 // The result of each is as that of the functions above.

@@ -151,19 +151,21 @@ using ShortRows = void (*)(const void* x, int64_t count, int64_t size, int64_t* 
 // Null if rows of this size are scanned one by one.
 template <class T, bool is_max>
 ShortRows short_rows_loop(int64_t size) {
-  if constexpr (sizeof(T) <= 4) {
-    // Compilers do not vectorize the loop for several rows of 5, 6 or 7 elements.
-    const bool is_short = size < 5 || size == kShortRow;
-    if (!is_short && size <= kMiddleRow) return best_loop<scan_middle_rows<T, is_max>>();
-  }
+  constexpr bool has_middle_rows = sizeof(T) <= 4;
   ShortRows found = nullptr;
   const auto try_size = [&]<int64_t kSize>(std::integral_constant<int64_t, kSize>) {
-    if (size == kSize) found = best_loop<scan_short_rows<T, is_max, kSize>>();
+    // Compilers do not vectorize the loop for several rows of 5, 6 or 7 elements.
+    if constexpr (!has_middle_rows || kSize < 5 || kSize == kShortRow) {
+      if (size == kSize) found = best_loop<scan_short_rows<T, is_max, kSize>>();
+    }
   };
   [&]<int64_t... kSizes>(std::integer_sequence<int64_t, kSizes...>) {
     (try_size(std::integral_constant<int64_t, kSizes + 1>()), ...);
   }
   (std::make_integer_sequence<int64_t, kShortRow>());
+  if constexpr (has_middle_rows) {
+    if (!found && size <= kMiddleRow) found = best_loop<scan_middle_rows<T, is_max>>();
+  }
   return found;
 }
 
