@@ -113,6 +113,7 @@ LOG_S = (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1) * mp.mpf("1.001")
 QUARTER = mp.pi / 4 * mp.mpf("1.001")
 EIGHTH = (mp.sqrt(2) - 1) * mp.mpf("1.001")
 ERFC_CENTER = {0: mp.mpf(2), 1: mp.mpf("3.75")}
+BESSEL_SPLIT = 6
 
 
 def exp_rest(r: Any) -> Any:
@@ -120,14 +121,56 @@ def exp_rest(r: Any) -> Any:
         return (mp.exp(r) - 1 - r) / r**2 if abs(r) > 1e-30 else mp.mpf("0.5")
 
 
-def scaled_erfc(center: Any) -> Function:
+def of_half_line(center: Any, function: Function, limit: Any) -> Function:
+    """function(x) of t = (x - c) / (x + c); the limit is that for large x."""
+
     def value_at(t: Any) -> Any:
-        x = center * (1 + t) / (1 - t)
+        if t >= 1:
+            return limit
         with mp.extraprec(400):
-            scaled = mp.exp(x * x) * mp.erfc(x) if x < 30 else 1 / (x * mp.sqrt(mp.pi))
-        return (1 + 2 * x) * scaled
+            return function(center * (1 + t) / (1 - t))
 
     return value_at
+
+
+def scaled_erfc(center: Any) -> Function:
+    def scaled(x: Any) -> Any:
+        # Beyond, e^(x^2) has too many digits; the error of the series is less than its next term.
+        if x > 100:
+            square = x * x
+            series = 1 - 1 / (2 * square) + 3 / (4 * square**2) - 15 / (8 * square**3)
+            return (1 + 2 * x) * series / (x * mp.sqrt(mp.pi))
+        return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
+
+    return of_half_line(center, scaled, 2 / mp.sqrt(mp.pi))
+
+
+def bessel_near(order: int) -> Function:
+    """(I_n(x) n! / (x / 2)^n - 1) / y of y = (x / 2)^2"""
+
+    def rest(y: Any) -> Any:
+        if y < mp.mpf("1e-20"):
+            return mp.mpf(1) / (1 + order)
+        root = mp.sqrt(y)
+        return (mp.besseli(order, 2 * root) / root**order - 1) / y
+
+    return rest
+
+
+def bessel_weight(order: int) -> Function:
+    return lambda y: y / (1 + y * bessel_near(order)(y))
+
+
+def bessel_far(order: int) -> Function:
+    """e^-x I_n(x) sqrt(x) of 1 / x"""
+
+    def scaled(u: Any) -> Any:
+        if u < mp.mpf("1e-6"):
+            return (1 + (1 - 4 * order**2) * u / 8) / mp.sqrt(2 * mp.pi)
+        with mp.extraprec(200):
+            return mp.exp(-1 / u) * mp.besseli(order, 1 / u) / mp.sqrt(u)
+
+    return scaled
 
 
 def mapped(x: Any, center: Any) -> Any:
@@ -160,6 +203,25 @@ def inverse_erf_center(w: Any) -> Any:
 def inverse_erf_tail(s: Any) -> Any:
     """The same of s = sqrt(w)."""
     return inverse_erf_center(s * s)
+
+
+def inverse_erf_far(s: Any) -> Any:
+    """The same for large s, where x is 1 but for the digits of the argument: by Newton's method."""
+    with mp.extraprec(600):
+        tail = mp.exp(-s * s) / (1 + mp.sqrt(1 - mp.exp(-s * s)))  # 1 - x
+        y = s
+        for _ in range(60):
+            step = (mp.erfc(y) - tail) * mp.sqrt(mp.pi) / 2 * mp.exp(y * y)
+            y = y + step
+            if abs(step) < mp.mpf(10) ** -50:
+                break
+        return y
+
+
+def erf_exponent(a: Any) -> Any:
+    """-log(1 - erf(a)) / a"""
+    with mp.extraprec(100):
+        return -mp.log(mp.erfc(a)) / a
 
 
 def squares(high: Any) -> tuple[Any, Any]:
@@ -237,6 +299,48 @@ FITS = [
     ),
     erfc_fit(0, "10.3"),
     erfc_fit(1, "27.5"),
+    Fit(
+        "Erfcx",
+        "(1 + 2 x) e^(x^2) erfc(x) of t = (x - c) / (x + c), for all x >= 0.46",
+        scaled_erfc(ERFC_CENTER[0]),
+        lambda t: 1 / scaled_erfc(ERFC_CENTER[0])(t),
+        mapped("0.46", ERFC_CENTER[0]),
+        mp.mpf(1),
+        (10, 0),
+    ),
+    Fit(
+        "ErfExponent",
+        "-log(1 - erf(a)) / a of a - 2",
+        lambda a: erf_exponent(a + 2),
+        lambda a: (a + 2) * mp.erfc(a + 2) / mp.erf(a + 2),
+        mp.mpf("-1.54"),
+        mp.mpf("2.0"),
+        (7, 0),
+    ),
+    *(
+        Fit(
+            f"BesselNear{order}",
+            f"(I_{order}(x) / (x / 2)^{order} - 1) / y of y = (x / 2)^2, x < {BESSEL_SPLIT}",
+            bessel_near(order),
+            bessel_weight(order),
+            mp.mpf("1e-4"),
+            mp.mpf(BESSEL_SPLIT) ** 2 / 4,
+            (7, 0),
+        )
+        for order in (0, 1)
+    ),
+    *(
+        Fit(
+            f"BesselFar{order}",
+            f"e^-x I_{order}(x) sqrt(x) of 1 / x, x >= {BESSEL_SPLIT}",
+            bessel_far(order),
+            lambda u: 1 + 0 * u,
+            mp.mpf("1e-7"),
+            mp.mpf(1) / BESSEL_SPLIT,
+            (6, 0),
+        )
+        for order in (0, 1)
+    ),
     Fit("Cbrt", "the cube root", mp.cbrt, lambda x: 1 / mp.cbrt(x), mp.mpf(1), mp.mpf(2), (4, 6)),
     Fit(
         "ErfInvCenter",
@@ -248,8 +352,17 @@ FITS = [
         (9, 0),
     ),
     Fit(
+        "ErfInvFar",
+        "erf_inv(x) / x of sqrt(w) - 7, w >= 16",
+        lambda s: inverse_erf_far(s + 7),
+        lambda s: 1 / inverse_erf_far(s + 7),
+        mp.mpf("-3.05"),
+        mp.mpf("3.2"),
+        (10, 0),
+    ),
+    Fit(
         "ErfInvTail",
-        "erf_inv(x) / x of sqrt(w) - 3, w >= 5",
+        "erf_inv(x) / x of sqrt(w) - 3, 5 <= w < 16",
         lambda s: inverse_erf_tail(s + 3),
         lambda s: 1 / inverse_erf_tail(s + 3),
         mp.mpf("-0.77"),

@@ -47,28 +47,39 @@ Array in_full_precision(const Array& x, const Array& y, std::string_view functio
   });
 }
 
-// step(i, carry) for i = 1, …, count.
+// step(i, carry) for i = 1, …, count. A turn of the loop has several steps, which become one
+// cluster.
 template <class F>
 std::vector<Array> repeated(int64_t count, std::vector<Array> carry, F step) {
+  constexpr int64_t kMostSteps = 10;
   const DType dtype = carry[0].dtype();
+  int64_t steps = kMostSteps;
+  while (count % steps != 0) --steps;
   return lax::fori_loop(
-      0, count,
-      [&](const Array& i, std::span<const Array> state) {
-        return step(numpy::astype(i + 1, dtype), state);
+      0, count / steps,
+      [&](const Array& turn, std::span<const Array> state) {
+        const Array first = numpy::astype(turn * steps + 1, dtype);
+        std::vector<Array> values(state.begin(), state.end());
+        for (int64_t i = 0; i < steps; ++i) {
+          values = step(first + static_cast<double>(i), std::span<const Array>(values));
+        }
+        return values;
       },
       carry);
 }
 
 // ---- exponential integrals ----
 
-// The sum of x^k / (k k!), k >= 1, for |x| <= 40 (20 in float32).
+// The sum of x^k / (k k!), k >= 1, for |x| <= 40 (20 in float32). By Horner's rule: powers of small
+// numbers would be subnormal, which take long.
 Array integral_series(const Array& x) {
-  const auto found = repeated(is_double(x) ? 150 : 80, {numpy::ones_like(x), numpy::zeros_like(x)},
-                              [&](const Array& k, std::span<const Array> state) {
-                                const Array term = state[0] * x / k;
-                                return std::vector<Array>{term, state[1] + term / k};
-                              });
-  return found[1];
+  const int64_t count = is_double(x) ? 150 : 80;
+  const auto found =
+      repeated(count, {numpy::zeros_like(x)}, [&](const Array& i, std::span<const Array> state) {
+        const Array k = static_cast<double>(count) + 1 - i;
+        return std::vector<Array>{1 / k + x / (k + 1) * state[0]};
+      });
+  return x * found[0];
 }
 
 // exp(x) / x times the sum of k! / x^k, k >= 0, for greater x.
@@ -91,20 +102,20 @@ Array expi_of_positive(const Array& x) {
   return where(is_small, near, far);
 }
 
-// For 0 < x <= 1: the power series, whose term n - 1 has a logarithm.
+// For 0 < x <= 1: the power series by Horner's rule, whose term n - 1 has a logarithm.
 Array expn_series(const Array& n, const Array& x) {
-  const auto add = [&](const Array& k, std::span<const Array> state) {
-    const Array m = k - 1, distance = m - n + 1;
+  const int64_t count = is_double(x) ? 24 : 14;
+  const auto add = [&](const Array& i, std::span<const Array> state) {
+    const Array k = static_cast<double>(count) - i, distance = k - n + 1;
     const Array is_special = numpy::equal(distance, 0);
-    const Array part = where(is_special, 0, state[0] / where(is_special, 1, distance));
-    return std::vector<Array>{-state[0] * x / k, state[1] - part};
+    const Array part = where(is_special, 0, 1 / where(is_special, 1, distance));
+    return std::vector<Array>{-part - x / (k + 1) * state[0]};
   };
-  const auto found =
-      repeated(is_double(x) ? 24 : 14, {numpy::ones_like(x + n), numpy::zeros_like(x + n)}, add);
+  const auto found = repeated(count, {numpy::zeros_like(x + n)}, add);
   const Array is_even = numpy::equal(numpy::remainder(n, 2), 0);
   const Array size = numpy::exp((n - 1) * numpy::log(x) - gammaln(n));
   const Array logarithm = digamma(n) - numpy::log(x);
-  return found[1] + where(is_even, -size, size) * logarithm;
+  return found[0] + where(is_even, -size, size) * logarithm;
 }
 
 // For x > 1: the continued fraction, from a depth where it has converged.
@@ -159,14 +170,15 @@ Array expi_values(const Array& x) {
 
 // ---- the dilogarithm ----
 
-// The sum of z^k / k^2, k >= 1, for |z| <= 1 / 2.
+// The sum of z^k / k^2, k >= 1, for |z| <= 1 / 2, by Horner's rule.
 Array dilogarithm_series(const Array& z) {
-  const auto found = repeated(is_double(z) ? 52 : 22, {numpy::ones_like(z), numpy::zeros_like(z)},
-                              [&](const Array& k, std::span<const Array> state) {
-                                const Array power = state[0] * z;
-                                return std::vector<Array>{power, state[1] + power / (k * k)};
-                              });
-  return found[1];
+  const int64_t count = is_double(z) ? 52 : 22;
+  const auto found =
+      repeated(count, {numpy::zeros_like(z)}, [&](const Array& i, std::span<const Array> state) {
+        const Array k = static_cast<double>(count) + 1 - i;
+        return std::vector<Array>{1 / (k * k) + z * state[0]};
+      });
+  return z * found[0];
 }
 
 Array spence_values(const Array& given) {

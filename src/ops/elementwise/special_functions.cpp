@@ -102,25 +102,40 @@ Array betainc(const Array& a_in, const Array& b_in, const Array& x_in) {
   return lax::betainc(a, b, x);
 }
 
-// log(p / q) is computed from the difference p - q, which is exact, if p and q are within a factor
-// of 2; else from the larger of p / q and q / p, unless that overflows.
+// log(p / q) is log1p(e). If p and q are within a factor of 2, e is (p - q) / q, whose difference
+// is exact. Else e is the larger of p / q and q / p less 1, and the sign of the logarithm follows.
+// If that quotient overflows, powers of two are taken out of it.
 Array rel_entr(const Array& p, const Array& q) {
   const auto [x, y] = promote_inexact(p, q, "rel_entr");
+  const bool is_double = x.dtype() == DType::kFloat64;
+  if (!is_double && x.dtype() != DType::kFloat32 && !is_complex(x.dtype())) {
+    const Array wide =
+        rel_entr(numpy::astype(x, DType::kFloat32), numpy::astype(y, DType::kFloat32));
+    return numpy::astype(wide, x.dtype());
+  }
   const Array zero = number_like(x, 0), one = number_like(x, 1);
   const Array are_above = lax::bitwise_and(lax::gt(x, zero), lax::gt(y, zero));
   const Array a = select(are_above, x, one), b = select(are_above, y, one);
   const Array are_near = lax::bitwise_and(lax::lt(lax::mul(a, number_like(a, 0.5)), b),
                                           lax::lt(lax::mul(b, number_like(b, 0.5)), a));
-  const Array excess = lax::div(lax::sub(select(are_near, a, one), select(are_near, b, one)),
-                                select(are_near, b, one));
-  const Array is_less = lax::lt(a, b);
+  const Array is_less = lax::bitwise_and(lax::lt(a, b), lax::bitwise_not(are_near));
   const Array high = select(is_less, b, a), low = select(is_less, a, b);
-  const Array is_finite = lax::lt(lax::div(high, low), number_like(a, kInfinity));
-  const Array of_quotient =
-      lax::log(lax::div(select(is_finite, high, one), select(is_finite, low, one)));
-  const Array far = select(is_finite, select(is_less, lax::neg(of_quotient), of_quotient),
-                           lax::sub(lax::log(a), lax::log(b)));
-  const Array logarithm = select(are_near, lax::log1p(excess), far);
+  const Array infinity = number_like(a, kInfinity);
+  const Array is_plain =
+      lax::bitwise_or(lax::lt(lax::div(high, low), infinity), lax::eq(high, infinity));
+  const int half = is_double ? 540 : 75, back = is_double ? 64 : 24;
+  const auto power = [&](int exponent) { return number_like(x, std::ldexp(1, exponent)); };
+  const auto log_of_power = [&](int exponent) {
+    return number_like(x, exponent * std::numbers::ln2);
+  };
+  const Array scaled = lax::div(lax::mul(high, select(is_plain, one, power(-half))),
+                                lax::mul(low, select(is_plain, one, power(half))));
+  const Array is_small = lax::lt(scaled, number_like(x, 2));
+  const Array large = lax::mul(scaled, select(is_plain, one, select(is_small, power(back), one)));
+  const Array excess = select(are_near, lax::div(lax::sub(a, b), b), lax::sub(large, one));
+  const Array of_scale = select(is_small, log_of_power(2 * half - back), log_of_power(2 * half));
+  const Array size = lax::add(lax::log1p(excess), select(is_plain, zero, of_scale));
+  const Array logarithm = select(is_less, lax::neg(size), size);
   const Array is_zero = lax::bitwise_and(lax::eq(x, zero), lax::ge(y, zero));
   const Array outside = select(is_zero, zero, number_like(x, kInfinity));
   const Array value = select(are_above, lax::mul(a, logarithm), outside);

@@ -89,46 +89,28 @@ void scan_run(const void* x, int64_t size, int64_t start, void* best, int64_t* i
   *index = start + position;
 }
 
-// An integer whose order is that of the elements, with NaN beyond all others: comparisons of
-// integers need no branches. Zeros are equal, and so are all NaN.
-template <class T, bool is_max>
-auto key_of(T x) {
-  if constexpr (!Float<T>) {
-    return x;
-  } else {
-    using Key = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
-    constexpr Key kMost = std::numeric_limits<Key>::max(), kLeast = std::numeric_limits<Key>::min();
-    constexpr auto kInfinity = std::bit_cast<Key>(std::numeric_limits<T>::infinity());
-    const auto bits = std::bit_cast<Key>(x);
-    const Key size = bits & kMost;  // without the sign
-    const Key ordered = bits < 0 ? -size : size;
-    return size > kInfinity ? (is_max ? kMost : kLeast) : ordered;
-  }
-}
-
-// The indices of rows of kSize elements.
+// The indices of rows of kSize integers.
 template <class T, bool is_max, int64_t kSize>
 void scan_short_rows(const void* x, int64_t count, int64_t, int64_t* indices) {
   const auto* from = static_cast<const T*>(x);
 #pragma GCC ivdep
   for (int64_t row = 0; row < count; ++row) {
-    auto best = key_of<T, is_max>(from[row * kSize]);
+    T best = from[row * kSize];
     int64_t index = 0;
 #pragma GCC unroll 8
     for (int64_t i = 1; i < kSize; ++i) {
-      const auto next = key_of<T, is_max>(from[row * kSize + i]);
+      const T next = from[row * kSize + i];
       const bool is_new = is_max ? next > best : next < best;
       // Without branches, whose outcome is random.
-      using Key = decltype(best);
-      best = static_cast<Key>(best ^ ((best ^ next) & static_cast<Key>(-Key(is_new))));
+      best = static_cast<T>(best ^ ((best ^ next) & static_cast<T>(-T(is_new))));
       index ^= (index ^ i) & -int64_t{is_new};
     }
     indices[row] = index;
   }
 }
 
-// The same for rows of any size: the extreme of numbers that have the key in the upper half, and
-// below it what makes the first one of equal keys the extreme.
+// The same for rows of any size: the extreme of numbers that have the element in the upper half,
+// and below it what makes the first one of equal elements the extreme.
 template <class T, bool is_max>
 void scan_middle_rows(const void* x, int64_t count, int64_t size, int64_t* indices) {
   constexpr int64_t kLower = std::numeric_limits<uint32_t>::max();
@@ -137,7 +119,7 @@ void scan_middle_rows(const void* x, int64_t count, int64_t size, int64_t* indic
     int64_t best =
         is_max ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
     for (int64_t i = 0; i < size; ++i) {
-      auto key = static_cast<int64_t>(key_of<T, is_max>(from[i]));
+      auto key = static_cast<int64_t>(from[i]);
       if constexpr (std::is_same_v<T, uint32_t>) key += std::numeric_limits<int32_t>::min();
       const int64_t next = key * (kLower + 1) + (is_max ? kLower - i : i);
       best = is_max ? std::max(best, next) : std::min(best, next);
@@ -148,9 +130,8 @@ void scan_middle_rows(const void* x, int64_t count, int64_t size, int64_t* indic
 
 using ShortRows = void (*)(const void* x, int64_t count, int64_t size, int64_t* indices);
 
-// Null if rows of this size are scanned one by one.
 template <class T, bool is_max>
-ShortRows short_rows_loop(int64_t size) {
+ShortRows integer_rows_loop(int64_t size) {
   constexpr bool has_middle_rows = sizeof(T) <= 4;
   ShortRows found = nullptr;
   const auto try_size = [&]<int64_t kSize>(std::integral_constant<int64_t, kSize>) {
@@ -167,6 +148,19 @@ ShortRows short_rows_loop(int64_t size) {
     if (!found && size <= kMiddleRow) found = best_loop<scan_middle_rows<T, is_max>>();
   }
   return found;
+}
+
+// Null if rows of this size are scanned one by one.
+template <class T, bool is_max>
+ShortRows short_rows_loop(int64_t size) {
+  if constexpr (Float<T> || std::is_same_v<T, int32_t>) {
+    if (size > kMiddleRow) return nullptr;
+    return [](const void* x, int64_t count, int64_t row, int64_t* indices) {
+      find_positions_in_rows(static_cast<const T*>(x), count, row, is_max, indices);
+    };
+  } else {
+    return integer_rows_loop<T, is_max>(size);
+  }
 }
 
 // The same for `size` columns, all at index `row`.

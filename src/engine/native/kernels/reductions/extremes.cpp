@@ -105,6 +105,55 @@ int64_t position_of_extreme(const T* x, int64_t size) {
   });
 }
 
+// As many rows as D has lanes.
+template <bool is_max, class D, class T>
+HWY_INLINE void positions_in_some_rows(D d, const T* x, int64_t size, int64_t* positions) {
+  const hn::RebindToSigned<D> integers;
+  using Integer = hn::TFromD<decltype(integers)>;
+  constexpr size_t kLanes = hn::MaxLanes(D());
+  const auto offsets =
+      hn::Mul(hn::Iota(integers, 0), hn::Set(integers, static_cast<Integer>(size)));
+  auto best = hn::GatherIndex(d, x, offsets);
+  auto position = hn::Zero(integers);
+  for (int64_t i = 1; i < size; ++i) {
+    const auto next = hn::GatherIndex(d, x + i, offsets);
+    auto is_new = is_max ? hn::Gt(next, best) : hn::Lt(next, best);
+    if constexpr (hwy::IsFloat<T>()) {
+      is_new = hn::Or(is_new, hn::AndNot(hn::IsNaN(best), hn::IsNaN(next)));
+    }
+    best = hn::IfThenElse(is_new, next, best);
+    position = hn::IfThenElse(hn::RebindMask(integers, is_new),
+                              hn::Set(integers, static_cast<Integer>(i)), position);
+  }
+  HWY_ALIGN Integer lanes[kLanes];
+  hn::Store(position, integers, lanes);
+  for (size_t row = 0; row < kLanes; ++row) positions[row] = lanes[row];
+}
+
+template <bool is_max, class T>
+void positions_in_rows(const T* x, int64_t count, int64_t size, int64_t* positions) {
+  const hn::ScalableTag<T> d;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
+  int64_t row = 0;
+  for (; row + kLanes <= count; row += kLanes) {
+    positions_in_some_rows<is_max>(d, x + row * size, size, positions + row);
+  }
+  for (; row < count; ++row) {
+    positions_in_some_rows<is_max>(hn::CappedTag<T, 1>(), x + row * size, size, positions + row);
+  }
+}
+
+// Highway exports functions, not templates.
+#define FARCALL_POSITIONS_IN_ROWS(name, T)                                              \
+  void name(const T* x, int64_t count, int64_t size, bool is_max, int64_t* positions) { \
+    is_max ? positions_in_rows<true>(x, count, size, positions)                         \
+           : positions_in_rows<false>(x, count, size, positions);                       \
+  }
+FARCALL_POSITIONS_IN_ROWS(rows_of_floats, float)
+FARCALL_POSITIONS_IN_ROWS(rows_of_doubles, double)
+FARCALL_POSITIONS_IN_ROWS(rows_of_integers, int32_t)
+#undef FARCALL_POSITIONS_IN_ROWS
+
 int64_t extremes_of_floats(const float* x, int64_t count, int64_t size, bool is_max,
                            float* results) {
   return is_max ? extremes_of_runs<true>(x, count, size, results)
@@ -133,6 +182,9 @@ HWY_EXPORT(extremes_of_floats);
 HWY_EXPORT(extremes_of_doubles);
 HWY_EXPORT(position_in_floats);
 HWY_EXPORT(position_in_doubles);
+HWY_EXPORT(rows_of_floats);
+HWY_EXPORT(rows_of_doubles);
+HWY_EXPORT(rows_of_integers);
 }  // namespace
 
 int64_t find_extremes(const float* x, int64_t count, int64_t size, bool is_max, float* results) {
@@ -146,6 +198,19 @@ int64_t find_extreme_position(const float* x, int64_t size, bool is_max) {
 }
 int64_t find_extreme_position(const double* x, int64_t size, bool is_max) {
   return HWY_DYNAMIC_DISPATCH(position_in_doubles)(x, size, is_max);
+}
+
+void find_positions_in_rows(const float* x, int64_t count, int64_t size, bool is_max,
+                            int64_t* positions) {
+  HWY_DYNAMIC_DISPATCH(rows_of_floats)(x, count, size, is_max, positions);
+}
+void find_positions_in_rows(const double* x, int64_t count, int64_t size, bool is_max,
+                            int64_t* positions) {
+  HWY_DYNAMIC_DISPATCH(rows_of_doubles)(x, count, size, is_max, positions);
+}
+void find_positions_in_rows(const int32_t* x, int64_t count, int64_t size, bool is_max,
+                            int64_t* positions) {
+  HWY_DYNAMIC_DISPATCH(rows_of_integers)(x, count, size, is_max, positions);
 }
 
 }  // namespace farcall::native

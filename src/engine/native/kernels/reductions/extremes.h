@@ -17,4 +17,13 @@ int64_t find_extremes(const double* x, int64_t count, int64_t size, bool is_max,
 int64_t find_extreme_position(const float* x, int64_t size, bool is_max);
 int64_t find_extreme_position(const double* x, int64_t size, bool is_max);
 
+// The position of the first extreme value of each of `count` rows of `size` elements, where the
+// first NaN counts as the extreme. For short rows: several at a time.
+void find_positions_in_rows(const float* x, int64_t count, int64_t size, bool is_max,
+                            int64_t* positions);
+void find_positions_in_rows(const double* x, int64_t count, int64_t size, bool is_max,
+                            int64_t* positions);
+void find_positions_in_rows(const int32_t* x, int64_t count, int64_t size, bool is_max,
+                            int64_t* positions);
+
 }  // namespace farcall::native

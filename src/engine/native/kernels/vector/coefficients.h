@@ -45,6 +45,36 @@ struct Coefficients<float> {
                                     -0x1.bc14c00000000p-5f,  -0x1.066ac40000000p-7f,
                                     0x1.1b670e0000000p-7f,   0x1.3003ce0000000p-10f,
                                     -0x1.47b2540000000p-10f, -0x1.01b2ae0000000p-12f};
+  // (1 + 2 x) e^(x^2) erfc(x) of t = (x - c) / (x + c), for all x >= 0.46: 2^-28.3
+  static constexpr float kErfcx[] = {
+      0x1.46e80e0000000p+0f,   -0x1.7bf5e40000000p-4f, -0x1.5407920000000p-3f,
+      0x1.4ff9860000000p-3f,   -0x1.bc37560000000p-5f, -0x1.06d3e20000000p-7f,
+      0x1.1eddc40000000p-7f,   0x1.3beda60000000p-10f, -0x1.90c48c0000000p-10f,
+      -0x1.39fd160000000p-12f, 0x1.10327c0000000p-12f};
+  // -log(1 - erf(a)) / a of a - 2: 2^-28.0
+  static constexpr float kErfExponent[] = {0x1.575b360000000p+1f,  0x1.bc564a0000000p-1f,
+                                           0x1.c9d90a0000000p-6f,  -0x1.7a17520000000p-8f,
+                                           0x1.19682e0000000p-10f, -0x1.33d18a0000000p-13f,
+                                           0x1.0adf7c0000000p-14f, 0x1.2765180000000p-16f};
+  // (I_0(x) / (x / 2)^0 - 1) / y of y = (x / 2)^2, x < 6: 2^-28.2
+  static constexpr float kBesselNear0[] = {0x1.fffffe0000000p-1f,  0x1.0000180000000p-2f,
+                                           0x1.c719f80000000p-6f,  0x1.c73b0e0000000p-10f,
+                                           0x1.227ea60000000p-14f, 0x1.08891a0000000p-19f,
+                                           0x1.24c7360000000p-25f, 0x1.0608e60000000p-30f};
+  // (I_1(x) / (x / 2)^1 - 1) / y of y = (x / 2)^2, x < 6: 2^-30.5
+  static constexpr float kBesselNear1[] = {0x1.0000000000000p-1f,  0x1.5555640000000p-4f,
+                                           0x1.c71b1a0000000p-8f,  0x1.6c25f80000000p-12f,
+                                           0x1.83a3c80000000p-17f, 0x1.2cd9b00000000p-22f,
+                                           0x1.2be8740000000p-28f, 0x1.c405720000000p-34f};
+  // e^-x I_0(x) sqrt(x) of 1 / x, x >= 6: 2^-27.2
+  static constexpr float kBesselFar0[] = {
+      0x1.9884520000000p-2f, 0x1.988a1c0000000p-5f, 0x1.c884900000000p-6f, 0x1.12cdce0000000p-5f,
+      0x1.f6872c0000000p-8f, 0x1.0da4160000000p-3f, 0x1.d1f7120000000p-1f};
+  // e^-x I_1(x) sqrt(x) of 1 / x, x >= 6: 2^-27.1
+  static constexpr float kBesselFar1[] = {0x1.9884540000000p-2f,  -0x1.3264b60000000p-3f,
+                                          -0x1.7d79b00000000p-5f, -0x1.7072640000000p-5f,
+                                          -0x1.b55a140000000p-6f, -0x1.6c51f60000000p-4f,
+                                          -0x1.3284160000000p+0f};
   // the cube root: 2^-16.7
   static constexpr float kCbrt[] = {0x1.0393600000000p-1f, 0x1.6fb0400000000p-1f,
                                     -0x1.33d0220000000p-2f, 0x1.609b360000000p-4f,
@@ -55,7 +85,13 @@ struct Coefficients<float> {
                                             0x1.c9ea700000000p-13f,  -0x1.4ca8960000000p-18f,
                                             -0x1.d106aa0000000p-19f, 0x1.f2da7e0000000p-22f,
                                             0x1.923de40000000p-26f,  -0x1.29aea60000000p-27f};
-  // erf_inv(x) / x of sqrt(w) - 3, w >= 5: 2^-27.4
+  // erf_inv(x) / x of sqrt(w) - 7, w >= 16: 2^-28.7
+  static constexpr float kErfInvFar[] = {
+      0x1.b79e040000000p+2f,   0x1.0233520000000p+0f,   -0x1.0cc0460000000p-11f,
+      0x1.ac1ace0000000p-18f,  0x1.931d760000000p-18f,  -0x1.c113a60000000p-20f,
+      0x1.630ea40000000p-22f,  -0x1.67b5ce0000000p-25f, 0x1.9ed2c60000000p-28f,
+      -0x1.4fd5fe0000000p-29f, 0x1.aa71da0000000p-32f};
+  // erf_inv(x) / x of sqrt(w) - 3, 5 <= w < 16: 2^-27.4
   static constexpr float kErfInvTail[] = {0x1.6a9efc0000000p+1f,   0x1.006dc80000000p+0f,
                                           0x1.35845c0000000p-7f,   -0x1.f4a7a20000000p-8f,
                                           0x1.746f840000000p-8f,   -0x1.d627680000000p-9f,

@@ -56,11 +56,25 @@ HWY_INLINE V<D> large_erfc(D d, V<D> magnitude, T<D> end) {
   return scale(d, made.value, made.k);
 }
 
+// 1 - erfc(a) for a >= kErfSmall. For float, erfc(a) is the exponential of a polynomial.
+template <class D>
+HWY_INLINE V<D> large_erf(D d, V<D> magnitude) {
+  if constexpr (sizeof(T<D>) == 4) {
+    const V<D> a = hn::Min(magnitude, set(d, kErfEnd<D>));
+    const V<D> factor = polynomial(d, hn::Sub(a, set(d, 2)), Coefficient<D>::kErfExponent);
+    const ExpArgument<D> e = reduce_exp(d, hn::Neg(hn::Mul(a, factor)));
+    const V<D> power = power_of_two(d, e.k);
+    return hn::Sub(hn::Sub(set(d, 1), power), hn::Mul(power, small_expm1(d, e.r)));
+  } else {
+    return hn::Sub(set(d, 1), large_erfc(d, magnitude, kErfEnd<D>));
+  }
+}
+
 struct Erf {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
     const V<D> a = hn::Abs(x);
-    const V<D> large = hn::CopySign(hn::Sub(set(d, 1), large_erfc(d, a, kErfEnd<D>)), x);
+    const V<D> large = hn::CopySign(large_erf(d, a), x);
     const V<D> value = hn::IfThenElse(hn::Lt(a, set(d, kErfSmall<D>)), small_erf(d, x), large);
     return hn::IfThenElse(hn::IsNaN(x), x, value);
   }

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "engine/native/kernels/vector/basics-inl.h"
+#include "engine/native/kernels/vector/demote-inl.h"
 #include "engine/native/kernels/vector/math.h"
 
 // Defines a family's function that chooses loops (math.h) among all instruction sets.
@@ -80,6 +81,35 @@ void map_two(const void* const* inputs, void* output, int64_t size, int64_t) {
   if (i < size) {
     const V<decltype(d)> a = load_first(d, x + i, size - i), b = load_first(d, y + i, size - i);
     store_first(d, Op()(d, a, b), result + i, size - i);
+  }
+}
+
+// For floats, by a function of doubles.
+template <class Op, size_t kInputs>
+void map_in_double(const void* const* inputs, void* output, int64_t size, int64_t) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> narrow;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<double>()));
+  auto* const result = static_cast<float*>(output);
+  for (int64_t i = 0; i < size; i += kLanes) {
+    const int64_t left = size - i;
+    const auto load = [&](size_t input) HWY_ATTR {
+      const float* const from = static_cast<const float*>(inputs[input]) + i;
+      return hn::PromoteTo(
+          d, left >= kLanes ? hn::LoadU(narrow, from) : load_first(narrow, from, left));
+    };
+    V<decltype(d)> exact;
+    if constexpr (kInputs == 1) {
+      exact = Op()(d, load(0));
+    } else {
+      exact = Op()(d, load(0), load(1));
+    }
+    const auto value = rounded_to_float(d, exact);
+    if (left >= kLanes) {
+      hn::StoreU(value, narrow, result + i);
+    } else {
+      store_first(narrow, value, result + i, left);
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 // Mathematical functions as loops over float and double, compiled for each instruction set, with
-// the same bits for all. Errors are less than 4 units in the last place. Subnormal numbers are
-// kept.
+// the same bits for all. Errors are less than 4 units in the last place, of kLogNdtr less than 5.
+// Subnormal numbers are kept.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,21 @@ enum class MathFunction : uint8_t {
   kErfc,
   kNdtr,
   kErfInv,  // float only
+  // ---- special.cpp, float only
+  kErfcx,
+  kLogNdtr,
+  kNdtri,
+  kLogit,
+  kBesselI0,
+  kBesselI1,
+  kBesselI0e,
+  kBesselI1e,
+  kLgamma,
+  kGamma,
+  kFactorial,
+  kDigamma,
+  kZeta,
+  kBetaln,
 };
 
 using MathLoop = void (*)(const void* const* inputs, void* output, int64_t size, int64_t extra);
@@ -57,5 +72,6 @@ MathLoop exp_loop(MathFunction function, bool is_float);
 MathLoop log_loop(MathFunction function, bool is_float);
 MathLoop trig_loop(MathFunction function, bool is_float);
 MathLoop erf_loop(MathFunction function, bool is_float);
+MathLoop special_loop(MathFunction function, bool is_float);
 
 }  // namespace farcall::native

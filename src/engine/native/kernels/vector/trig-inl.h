@@ -76,17 +76,21 @@ struct Angle {
   Angle() = default;
 
   void compute(D d, V<D> high, V<D> low) {
-    const V<D> square = hn::Mul(high, high);
+    // The terms of smaller angles do not count, and may be subnormal, which takes long.
+    constexpr T<D> kLeast = sizeof(T<D>) == 4 ? T<D>(0x1p-13) : T<D>(0x1p-27);
+    const auto is_small = hn::Lt(hn::Abs(high), set(d, kLeast));
+    const V<D> angle = hn::IfThenElse(is_small, hn::Zero(d), high);
+    const V<D> square = hn::Mul(angle, angle);
     const V<D> half = hn::Mul(set(d, 0.5), square);
     // cos(high + low) = cos(high) - low sin(high)
-    const V<D> cube = hn::Mul(square, high);
+    const V<D> cube = hn::Mul(square, angle);
     const V<D> near_low = nfma(d, half, low, low);
     sin = hn::Add(high, fma(d, cube, polynomial(d, square, Coefficient<D>::kSin), near_low));
     const V<D> one = set(d, 1), main = hn::Sub(one, half);
     const V<D> error = hn::Sub(hn::Sub(one, main), half);
     const V<D> fourth = hn::Mul(square, square);
     const V<D> tail =
-        fma(d, fourth, polynomial(d, square, Coefficient<D>::kCos), nfma(d, high, low, error));
+        fma(d, fourth, polynomial(d, square, Coefficient<D>::kCos), nfma(d, angle, low, error));
     cos = hn::Add(main, tail);
   }
 };

@@ -1,0 +1,83 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/native/kernels/vector/special.cpp"
+
+#include "engine/native/kernels/vector/math.h"
+#include "engine/native/kernels/vector/targets.h"
+
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include "engine/native/kernels/vector/loops-inl.h"
+// Needs with_scalar() of loops-inl.h.
+#include "engine/native/kernels/vector/special-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace farcall::native::HWY_NAMESPACE {
+namespace {
+
+// Function, and its scalar function where that is rare.
+template <class Function>
+struct OfAll {
+  template <class D>
+  HWY_INLINE V<D> operator()(D d, V<D> x, V<D> y) const {
+    const V<D> value = Function()(d, x, y);
+    const auto is_rare = Function::is_rare(d, x, y);
+    if (HWY_LIKELY(hn::AllFalse(d, is_rare))) return value;
+    constexpr size_t kLanes = hn::MaxLanes(D());
+    HWY_ALIGN T<D> first[kLanes], second[kLanes], values[kLanes], flags[kLanes];
+    hn::Store(x, d, first);
+    hn::Store(y, d, second);
+    hn::Store(value, d, values);
+    hn::Store(hn::IfThenElseZero(is_rare, set(d, 1)), d, flags);
+    for (size_t i = 0; i < kLanes; ++i) {
+      if (flags[i] != 0) values[i] = Function::scalar(first[i], second[i]);
+    }
+    return hn::Load(d, values);
+  }
+};
+
+// Of floats only.
+MathLoop special_loop(MathFunction function, bool is_float) {
+  if (!is_float) return nullptr;
+  switch (function) {
+    case MathFunction::kErfcx:
+      return map_one<Erfcx, float>;
+    case MathFunction::kLogNdtr:
+      return map_one<LogNdtr, float>;
+    case MathFunction::kNdtri:
+      return map_one<Ndtri, float>;
+    case MathFunction::kLogit:
+      return map_one<Logit, float>;
+    case MathFunction::kBesselI0:
+      return map_one<BesselI<0>, float>;
+    case MathFunction::kBesselI1:
+      return map_one<BesselI<1>, float>;
+    case MathFunction::kBesselI0e:
+      return map_one<BesselIe<0>, float>;
+    case MathFunction::kBesselI1e:
+      return map_one<BesselIe<1>, float>;
+    case MathFunction::kLgamma:
+      return map_in_double<Lgamma, 1>;
+    case MathFunction::kGamma:
+      return map_in_double<Gamma, 1>;
+    case MathFunction::kFactorial:
+      return map_in_double<Factorial, 1>;
+    case MathFunction::kDigamma:
+      return map_in_double<Digamma, 1>;
+    case MathFunction::kZeta:
+      return map_in_double<OfAll<Zeta>, 2>;
+    case MathFunction::kBetaln:
+      return map_in_double<OfAll<Betaln>, 2>;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+}  // namespace farcall::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+FARCALL_EXPORT_MATH_LOOP(special_loop)
+#endif
