@@ -102,6 +102,14 @@ def elementwise() -> list[Row]:
     found.append(
         Row("sines and cosines stacked, 1M", "sines", normal(1 << 20), "elementwise large")
     )
+    million = normal(1 << 20)
+    for name, function, make in (
+        ("log gamma function, 1M", "log_gamma", million),
+        ("log normal distribution, 1M", "log_ndtr", million),
+        ("Bessel function I0e, 1M", "bessel_i0e", million),
+        ("logit, 1M", "logit", lambda random: (random.random(1 << 20, np.float32),)),
+    ):
+        found.append(Row(name, function, make, "elementwise large"))
     for name, (function, count) in list(chains.items())[:2]:
         found.append(Row(f"{name}, 16M", function, normal(*HUGE, count=count), "elementwise huge"))
     for label, dtype in DTYPES.items():
@@ -128,6 +136,9 @@ def reductions() -> list[Row]:
     found.append(Row("sum, 16M", "sum_all", normal(*HUGE), "reductions huge"))
     found.append(
         Row("largest of each row, 4096 by 1024", "argmax_row", normal(*ROWS), "reductions")
+    )
+    found.append(
+        Row("largest of each row, 200,000 by 10", "argmax_row", normal(200_000, 10), "reductions")
     )
     for what in ("row", "column"):
         name = f"running sum of each {what}, 4096 by 1024"
@@ -229,12 +240,15 @@ def products() -> list[Row]:
         ),
         Row("FFT, 65,536", "fft", complexes(1 << 16), "products", tolerance=1e-3),
         Row("real FFT, 256 of 1,024", "rfft", normal(256, 1024), "products", tolerance=1e-3),
-        Row(
-            "FFT, 1024 by 1024",
-            "fft_2",
-            normal(1024, 1024, dtype=np.complex64),
-            "products",
-            tolerance=1e-3,
+        *(
+            Row(
+                f"FFT, {size} by {size}",
+                "fft_2",
+                complexes(size, size),
+                "products",
+                tolerance=1e-3,
+            )
+            for size in (1000, 1024)
         ),
     ]
 

@@ -21,7 +21,7 @@ class Traced(CommonRows):
 
     def __init__(self, name: str):
         self.module = importlib.import_module(name)
-        for part in ("nn", "ops", "ffi"):
+        for part in ("nn", "ops", "ffi", "scipy.special"):
             importlib.import_module(f"{name}.{part}")
         if name == "jax":
             self.module.config.update("jax_platforms", "cpu")
@@ -86,6 +86,18 @@ class Traced(CommonRows):
 
     def sines(self, x):
         return self.np.stack([self.np.sin(x), self.np.cos(x)])
+
+    def log_gamma(self, x):
+        return self.module.scipy.special.gammaln(x)
+
+    def log_ndtr(self, x):
+        return self.module.scipy.special.log_ndtr(x)
+
+    def bessel_i0e(self, x):
+        return self.module.scipy.special.i0e(x)
+
+    def logit(self, x):
+        return self.module.scipy.special.logit(x)
 
     # ---- reductions
 
