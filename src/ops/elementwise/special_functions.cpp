@@ -124,9 +124,9 @@ Array rel_entr(const Array& p, const Array& q) {
   const Array is_plain =
       lax::bitwise_or(lax::lt(lax::div(high, low), infinity), lax::eq(high, infinity));
   const int half = is_double ? 540 : 75, back = is_double ? 64 : 24;
-  const auto power = [&](int exponent) { return number_like(x, std::ldexp(1, exponent)); };
+  const auto power = [&](int exponent) { return number_like(a, std::ldexp(1, exponent)); };
   const auto log_of_power = [&](int exponent) {
-    return number_like(x, exponent * std::numbers::ln2);
+    return number_like(a, exponent * std::numbers::ln2);
   };
   const Array scaled = lax::div(lax::mul(high, select(is_plain, one, power(-half))),
                                 lax::mul(low, select(is_plain, one, power(half))));
