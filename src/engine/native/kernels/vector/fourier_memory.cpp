@@ -307,39 +307,31 @@ void combine(const FourierHalves<T>& halves) {
 }
 
 // Highway exports functions, not templates.
-#define FARCALL_FOURIER(name, T)                                                                 \
-  void transpose_##name(const FourierMatrix<T>& matrix) { turn_transposed(matrix); }             \
-  void combine_##name(const FourierHalves<T>& halves) { combine(halves); }                       \
-  void load_real_##name(const FourierRows<const T>& from, FourierParts<T> to) {                  \
-    load_rows(from, to);                                                                         \
-  }                                                                                              \
-  void load_complex_##name(const FourierRows<const std::complex<T>>& from, FourierParts<T> to) { \
-    load_rows(from, to);                                                                         \
-  }                                                                                              \
-  void load_real_lines_##name(const FourierLines<const T>& from, FourierParts<T> to) {           \
-    load_dense_lines(from, to);                                                                  \
-  }                                                                                              \
-  void load_complex_lines_##name(const FourierLines<const std::complex<T>>& from,                \
-                                 FourierParts<T> to) {                                           \
-    load_dense_lines(from, to);                                                                  \
-  }                                                                                              \
-  void store_real_##name(FourierParts<T> from, T scale, const FourierRows<T>& to) {              \
-    store_rows(from, scale, to);                                                                 \
-  }                                                                                              \
-  void store_complex_##name(FourierParts<T> from, T scale,                                       \
-                            const FourierRows<std::complex<T>>& to) {                            \
-    store_rows(from, scale, to);                                                                 \
-  }                                                                                              \
-  void store_real_lines_##name(FourierParts<T> from, T scale, const FourierLines<T>& to) {       \
-    store_dense_lines(from, scale, to);                                                          \
-  }                                                                                              \
-  void store_complex_lines_##name(FourierParts<T> from, T scale,                                 \
-                                  const FourierLines<std::complex<T>>& to) {                     \
-    store_dense_lines(from, scale, to);                                                          \
-  }
+#define FARCALL_FOURIER(name, T)                                                     \
+  void transpose_##name(const FourierMatrix<T>& matrix) { turn_transposed(matrix); } \
+  void combine_##name(const FourierHalves<T>& halves) { combine(halves); }
 FARCALL_FOURIER(float, float)
 FARCALL_FOURIER(double, double)
 #undef FARCALL_FOURIER
+
+#define FARCALL_FOURIER_MEMORY(name, T, Number)                                            \
+  void load_##name(const FourierRows<const Number>& from, FourierParts<T> to) {            \
+    load_rows(from, to);                                                                   \
+  }                                                                                        \
+  void load_lines_##name(const FourierLines<const Number>& from, FourierParts<T> to) {     \
+    load_dense_lines(from, to);                                                            \
+  }                                                                                        \
+  void store_##name(FourierParts<T> from, T scale, const FourierRows<Number>& to) {        \
+    store_rows(from, scale, to);                                                           \
+  }                                                                                        \
+  void store_lines_##name(FourierParts<T> from, T scale, const FourierLines<Number>& to) { \
+    store_dense_lines(from, scale, to);                                                    \
+  }
+FARCALL_FOURIER_MEMORY(float, float, float)
+FARCALL_FOURIER_MEMORY(double, double, double)
+FARCALL_FOURIER_MEMORY(complex64, float, std::complex<float>)
+FARCALL_FOURIER_MEMORY(complex128, double, std::complex<double>)
+#undef FARCALL_FOURIER_MEMORY
 
 }  // namespace
 }  // namespace farcall::native::HWY_NAMESPACE
@@ -348,33 +340,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace farcall::native {
 
-#define FARCALL_FOURIER_MEMORY(kind, name, T, Number)                                 \
-  namespace {                                                                         \
-  HWY_EXPORT(load_##kind##_##name);                                                   \
-  HWY_EXPORT(load_##kind##_lines_##name);                                             \
-  HWY_EXPORT(store_##kind##_##name);                                                  \
-  HWY_EXPORT(store_##kind##_lines_##name);                                            \
-  }                                                                                   \
-  template <>                                                                         \
-  void load_numbers(const FourierRows<const Number>& from, FourierParts<T> to) {      \
-    HWY_DYNAMIC_DISPATCH(load_##kind##_##name)(from, to);                             \
-  }                                                                                   \
-  template <>                                                                         \
-  void load_numbers(const FourierLines<const Number>& from, FourierParts<T> to) {     \
-    HWY_DYNAMIC_DISPATCH(load_##kind##_lines_##name)(from, to);                       \
-  }                                                                                   \
-  template <>                                                                         \
-  void store_numbers(FourierParts<T> from, T scale, const FourierRows<Number>& to) {  \
-    HWY_DYNAMIC_DISPATCH(store_##kind##_##name)(from, scale, to);                     \
-  }                                                                                   \
-  template <>                                                                         \
-  void store_numbers(FourierParts<T> from, T scale, const FourierLines<Number>& to) { \
-    HWY_DYNAMIC_DISPATCH(store_##kind##_lines_##name)(from, scale, to);               \
-  }
-
 #define FARCALL_FOURIER(name, T)                            \
-  FARCALL_FOURIER_MEMORY(real, name, T, T)                  \
-  FARCALL_FOURIER_MEMORY(complex, name, T, std::complex<T>) \
   namespace {                                               \
   HWY_EXPORT(transpose_##name);                             \
   HWY_EXPORT(combine_##name);                               \
@@ -390,6 +356,34 @@ namespace farcall::native {
 FARCALL_FOURIER(float, float)
 FARCALL_FOURIER(double, double)
 #undef FARCALL_FOURIER
+
+#define FARCALL_FOURIER_MEMORY(name, T, Number)                                       \
+  namespace {                                                                         \
+  HWY_EXPORT(load_##name);                                                            \
+  HWY_EXPORT(load_lines_##name);                                                      \
+  HWY_EXPORT(store_##name);                                                           \
+  HWY_EXPORT(store_lines_##name);                                                     \
+  }                                                                                   \
+  template <>                                                                         \
+  void load_numbers(const FourierRows<const Number>& from, FourierParts<T> to) {      \
+    HWY_DYNAMIC_DISPATCH(load_##name)(from, to);                                      \
+  }                                                                                   \
+  template <>                                                                         \
+  void load_numbers(const FourierLines<const Number>& from, FourierParts<T> to) {     \
+    HWY_DYNAMIC_DISPATCH(load_lines_##name)(from, to);                                \
+  }                                                                                   \
+  template <>                                                                         \
+  void store_numbers(FourierParts<T> from, T scale, const FourierRows<Number>& to) {  \
+    HWY_DYNAMIC_DISPATCH(store_##name)(from, scale, to);                              \
+  }                                                                                   \
+  template <>                                                                         \
+  void store_numbers(FourierParts<T> from, T scale, const FourierLines<Number>& to) { \
+    HWY_DYNAMIC_DISPATCH(store_lines_##name)(from, scale, to);                        \
+  }
+FARCALL_FOURIER_MEMORY(float, float, float)
+FARCALL_FOURIER_MEMORY(double, double, double)
+FARCALL_FOURIER_MEMORY(complex64, float, std::complex<float>)
+FARCALL_FOURIER_MEMORY(complex128, double, std::complex<double>)
 #undef FARCALL_FOURIER_MEMORY
 
 }  // namespace farcall::native
