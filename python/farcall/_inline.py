@@ -1,4 +1,7 @@
-"""Handlers from source text and from libraries, compiled once per content and registered."""
+"""Handlers from source text and from libraries, compiled once per content and registered.
+
+A cached build is loaded in a few milliseconds: what only compiling needs is imported there.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,24 @@ import ctypes
 import dataclasses
 import fcntl
 import functools
-import hashlib
-import json
 import os
 import re
-import shlex
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from farcall import _core
 from farcall._environment import command_path, include_dir
 from farcall._functions import are_strings
+
+try:
+    from _blake2 import blake2b  # hashlib loads OpenSSL first, which takes milliseconds
+except ImportError:
+    from hashlib import blake2b
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _STAGES = ("instantiate", "prepare", "initialize", "record")
 _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
@@ -49,9 +55,16 @@ class HandlerLibrary:
     a dict of capsules by stage, the form that register_ffi_target accepts.
     """
 
-    path: Path
+    _path: str
     platform: str
     handlers: dict[str, dict[str, Any]]
+
+    @property
+    def path(self) -> Path:
+        """The file of the library."""
+        from pathlib import Path
+
+        return Path(self._path)
 
     def register(self, host: Any) -> None:
         """Registers the handlers with another runtime too: ``library.register(jax)``."""
@@ -81,8 +94,8 @@ def load_library(
       ValueError: if it exports no handler.
       RuntimeError: if a target's name is already taken by another library.
     """
-    library = Path(path).resolve()
-    if not library.is_file():
+    library = os.path.realpath(path)
+    if not os.path.isfile(library):
         raise FileNotFoundError(f'load_library: file not found: "{path}"')
     return _loaded(f'load_library("{path}")', library, _inspected(library), prefix, platform)
 
@@ -141,8 +154,7 @@ def load_inline(
     ):
         if isinstance(words, str):
             raise TypeError(
-                f"{what}: {option} must be a list, such as {json.dumps(_split(words))}, "
-                f"got {words!r}"
+                f"{what}: {option} must be a list, such as {_words(words)}, got {words!r}"
             )
         if not isinstance(words, Sequence) or not all(
             isinstance(w, str | os.PathLike) for w in words
@@ -157,7 +169,7 @@ def load_inline(
     is_cuda = bool(cuda_source)
     source = _with_handlers(what, cuda_source or cpp_source, functions)
     command = [*_compiler(what, is_cuda), *(_CUDA_FLAGS if is_cuda else _FLAGS)]
-    command += [f"-I{Path(folder).resolve()}" for folder in extra_include_paths]
+    command += [f"-I{os.path.realpath(folder)}" for folder in extra_include_paths]
     command += [f"-I{include_dir()}", *map(os.fspath, extra_cflags)]
     if functions or "xla/ffi/api/" not in source:
         command += ["-include", "farcall/ffi.h"]
@@ -170,11 +182,12 @@ def load_inline(
 # ---- handlers of a library ----
 
 
-def _inspected(library: Path) -> list[list[str]]:
+def _inspected(library: str) -> list[list[str]]:
     """The handlers of a library: their symbols, and their stages if they declare them."""
-    import subprocess  # imported here because it is slow and not needed for cached builds
+    import json
+    import subprocess
 
-    command = [command_path(), "inspect", str(library), "--json"]
+    command = [command_path(), "inspect", library, "--json"]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode != 0:
         raise OSError(run.stderr.strip().removeprefix("farcall: "))
@@ -182,10 +195,10 @@ def _inspected(library: Path) -> list[list[str]]:
 
 
 def _loaded(
-    what: str, path: Path, found: list[list[str]], prefix: str, platform: str
+    what: str, path: str, found: list[list[str]], prefix: str, platform: str
 ) -> HandlerLibrary:
     symbols = {symbol for symbol, _ in found}
-    library = ctypes.CDLL(str(path))
+    library = ctypes.CDLL(path)
 
     def capsule(symbol: str) -> Any:
         address = ctypes.cast(library[symbol], ctypes.c_void_p).value
@@ -214,12 +227,24 @@ def _loaded(
 # ---- compiling ----
 
 
-def _split(words: str) -> list[str]:
-    """The words of a command line."""
+def _words(command_line: str) -> str:
+    """The words of a command line as a list, for a message."""
+    import json
+    import shlex
+
     try:
-        return shlex.split(words)
+        return json.dumps(shlex.split(command_line))
     except ValueError:  # an unfinished quotation
-        return [words]
+        return json.dumps([command_line])
+
+
+def _quoted(text: str) -> str:
+    """The text as a C++ literal."""
+    if re.fullmatch(r"[\w ]*", text, re.ASCII):
+        return f'"{text}"'
+    import json
+
+    return json.dumps(text)
 
 
 def _default_in_cpp(what: str, value: Any) -> str:
@@ -231,7 +256,7 @@ def _default_in_cpp(what: str, value: Any) -> str:
     if isinstance(value, float | np.floating) and np.isfinite(value):
         return repr(float(value))
     if isinstance(value, str):
-        return json.dumps(value)
+        return _quoted(value)
     raise TypeError(
         f"{what} must be a bool, an integer, a finite float or a string, got {value!r}; give "
         "others in the source: FARCALL_DEFINE_HANDLER(name, function, "
@@ -242,10 +267,10 @@ def _default_in_cpp(what: str, value: Any) -> str:
 def _attributes_in_cpp(what: str, names: Sequence[str] | Mapping[str, Any]) -> list[str]:
     """The options of FARCALL_DEFINE_HANDLER for attributes with these names."""
     if not isinstance(names, Mapping):
-        return [json.dumps(name) for name in names]
+        return [_quoted(name) for name in names]
     options = []
     for name, default in names.items():
-        option = json.dumps(name)
+        option = _quoted(name)
         if default is not None:
             value = _default_in_cpp(f"{what}: the default of {name}", default)
             option = f"farcall::ffi::attr({option}).default_to({value})"
@@ -288,88 +313,145 @@ def _with_handlers(
     return "\n".join([source, '#line 1 "functions"', *lines, ""]) if lines else source
 
 
+def _found(program: str) -> str | None:
+    """The file of a program that is a path or in a folder of PATH."""
+    folders = [""] if os.path.dirname(program) else os.get_exec_path()
+    for file in (os.path.join(folder, program) for folder in folders):
+        if os.path.isfile(file) and os.access(file, os.X_OK):
+            return file
+    return None
+
+
 def _compiler(what: str, is_cuda: bool) -> list[str]:
     """The first available compiler, with the options in its environment variable."""
     variable = "NVCC" if is_cuda else "CXX"
-    try:
-        chosen = shlex.split(os.environ.get(variable, ""))
-    except ValueError as error:
-        raise ValueError(f"{what}: {variable}={os.environ[variable]!r}: {error}") from None
+    given = os.environ.get(variable, "")
+    chosen: list[str] = []
+    if given:
+        import shlex
+
+        try:
+            chosen = shlex.split(given)
+        except ValueError as error:
+            raise ValueError(f"{what}: {variable}={given!r}: {error}") from None
     names = ["nvcc", "/usr/local/cuda/bin/nvcc"] if is_cuda else ["c++", "g++", "clang++"]
     for candidate in [chosen] if chosen else [[name] for name in names]:
-        found = shutil.which(candidate[0])
+        found = _found(candidate[0])
         if found:
             return [found, *candidate[1:]]
-    tried = shlex.join(chosen) if chosen else ", ".join(names)
+    tried = " ".join(chosen) if chosen else ", ".join(names)
     mend = "install the CUDA toolkit" if is_cuda else "install g++ or clang++"
     raise FileNotFoundError(
         f"{what}: no compiler found ({tried}); {mend}, or set {variable} to one"
     )
 
 
-def _cache_dir() -> Path:
+def _cache_dir() -> str:
     chosen = os.environ.get("FARCALL_CACHE_DIR")
     if chosen:
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "farcall"
+        return chosen
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(cache, "farcall")
 
 
 @functools.cache
 def _processor() -> str:
     """Identifies the processor that ``-march=native`` compiles for."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
+    with contextlib.suppress(OSError), open("/proc/cpuinfo") as lines:
+        for line in lines:
             if line.startswith(("flags", "Features")):
                 return line
     return ""
 
 
+@dataclasses.dataclass(frozen=True)
+class _Build:
+    """A library in the cache: its file name and size, its handlers, and the headers that it
+    includes with their times and sizes."""
+
+    library: str
+    size: int
+    handlers: list[list[str]]
+    headers: dict[str, list[int]]
+
+    def write(self, file: str) -> None:
+        lines = [["library", self.library, str(self.size)]]
+        lines += [["handler", *handler] for handler in self.handlers]
+        lines += [["header", path, *map(str, stamp)] for path, stamp in self.headers.items()]
+        with open(file, "w") as output:
+            output.writelines("\t".join(line) + "\n" for line in lines)
+
+    @staticmethod
+    def read(file: str) -> _Build:
+        """Raises OSError or ValueError if the file is absent or damaged."""
+        handlers: list[list[str]] = []
+        headers: dict[str, list[int]] = {}
+        with open(file) as lines:
+            kind, library, size = lines.readline().rstrip("\n").split("\t")
+            if kind != "library":
+                raise ValueError(kind)
+            for line in lines:
+                kind, name, *rest = line.rstrip("\n").split("\t")
+                if kind == "handler":
+                    handlers.append([name, *rest])
+                else:
+                    headers[name] = [int(number) for number in rest]
+        return _Build(library, int(size), handlers, headers)
+
+
+def _digest(text: str, num_bytes: int) -> str:
+    return blake2b(text.encode(), digest_size=num_bytes).hexdigest()
+
+
 def _built(
     what: str, name: str, source: str, command: list[str], ldflags: Sequence[str], suffix: str
-) -> tuple[Path, list[list[str]]]:
+) -> tuple[str, list[list[str]]]:
     """The library and its handlers, compiled first if not cached."""
     compiler = os.stat(command[0])
     identity = [*command, "--", *ldflags, name, source, str(compiler.st_mtime_ns)]
     if any("native" in flag for flag in command):
         identity.append(_processor())
-    digest = hashlib.sha256("\0".join(identity).encode()).hexdigest()[:32]
-    entry = _cache_dir() / "inline" / digest
+    digest = _digest("\0".join(identity), 16)
+    folder = _cache_dir()
+    entry = os.path.join(folder, "inline", digest)
     build = _current_build(entry)
     if build is None:
         try:
-            entry.parent.mkdir(parents=True, exist_ok=True)
-            with _locked(entry.with_suffix(".lock")):
+            os.makedirs(os.path.dirname(entry), exist_ok=True)
+            with _locked(f"{entry}.lock"):
                 build = _current_build(entry)
                 if build is None:
                     build = _compile(what, entry, name, source, command, ldflags, suffix)
         except OSError as error:
-            if error.filename is None or not Path(error.filename).is_relative_to(_cache_dir()):
+            if error.filename is None or not str(error.filename).startswith(folder):
                 raise
             raise OSError(
-                f"{what}: cannot write to the cache folder {_cache_dir()} ({error.strerror}); set "
+                f"{what}: cannot write to the cache folder {folder} ({error.strerror}); set "
                 "FARCALL_CACHE_DIR to another folder"
             ) from error
-    return entry / build["library"], build["handlers"]
+    return os.path.join(entry, build.library), build.handlers
 
 
 def _compile(
     what: str,
-    entry: Path,
+    entry: str,
     name: str,
     source: str,
     command: list[str],
     ldflags: Sequence[str],
     suffix: str,
-) -> dict[str, Any]:
+) -> _Build:
+    import shutil
     import subprocess
 
-    folder = entry.with_suffix(f".{os.getpid()}")
+    folder = f"{entry}.{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    os.mkdir(folder)
     try:
-        file, library = name + suffix, folder / f"{name}.so"
-        (folder / file).write_text(source)
-        whole = [*command, "-MMD", "-MF", "headers", "-o", library.name, file, *ldflags]
+        file, made = name + suffix, os.path.join(folder, f"{name}.so")
+        with open(os.path.join(folder, file), "w") as output:
+            output.write(source)
+        whole = [*command, "-MMD", "-MF", "headers", "-o", f"{name}.so", file, *ldflags]
         run = subprocess.run(
             whole,
             cwd=folder,
@@ -378,22 +460,19 @@ def _compile(
             stderr=subprocess.STDOUT,
             check=False,
         )
-        if run.returncode != 0 or not library.exists():
+        if run.returncode != 0 or not os.path.exists(made):
             raise CompileError(_compile_message(what, file, run.stdout), whole, run.stdout)
-        headers = _headers_of(folder / "headers", file)
+        headers = _headers_of(folder, file)
         # The loader identifies a library by its path: a build with other headers needs another
         # path.
-        stamp = hashlib.sha256(json.dumps(headers).encode()).hexdigest()[:8]
-        library = library.rename(folder / f"{name}-{stamp}.so")
-        build = {
-            "library": library.name,
-            "size": library.stat().st_size,
-            "headers": headers,
-            "handlers": _inspected(library),
-        }
-        (folder / "build.json").write_text(json.dumps(build))
+        stamp = _digest(repr(headers), 4)
+        library = f"{name}-{stamp}.so"
+        whole_path = os.path.join(folder, library)
+        os.rename(made, whole_path)
+        build = _Build(library, os.path.getsize(whole_path), _inspected(whole_path), headers)
+        build.write(os.path.join(folder, "build"))
         shutil.rmtree(entry, ignore_errors=True)
-        folder.rename(entry)
+        os.rename(folder, entry)
         return build
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -411,14 +490,15 @@ def _compile_message(what: str, file: str, output: str) -> str:
     return f"{what}: {summary}\n{output.rstrip()}"
 
 
-def _headers_of(rules: Path, source: str) -> dict[str, list[int]]:
+def _headers_of(folder: str, source: str) -> dict[str, list[int]]:
     """The included headers, except the system's, from the compiler's make rules.
 
     nvcc also writes names of ``#line`` directives, which are no files.
     """
-    text = rules.read_text().replace("\\\n", " ").partition(":")[2]
+    with open(os.path.join(folder, "headers")) as rules:
+        text = rules.read().replace("\\\n", " ").partition(":")[2]
     names = [name.replace("\\ ", " ") for name in re.findall(r"(?:\\ |\S)+", text)]
-    return {n: _stamp(n) for n in names if n != source and (rules.parent / n).is_file()}
+    return {n: _stamp(n) for n in names if n != source and os.path.isfile(os.path.join(folder, n))}
 
 
 def _stamp(path: str) -> list[int]:
@@ -426,19 +506,19 @@ def _stamp(path: str) -> list[int]:
     return [status.st_mtime_ns, status.st_size]
 
 
-def _current_build(entry: Path) -> dict[str, Any] | None:
+def _current_build(entry: str) -> _Build | None:
     """The cached build, if its headers are unchanged; else None."""
     try:
-        build = json.loads((entry / "build.json").read_bytes())
-        is_current = all(_stamp(path) == stamp for path, stamp in build["headers"].items())
-        is_whole = (entry / build["library"]).stat().st_size == build["size"]
+        build = _Build.read(os.path.join(entry, "build"))
+        is_current = all(_stamp(path) == stamp for path, stamp in build.headers.items())
+        is_whole = os.path.getsize(os.path.join(entry, build.library)) == build.size
         return build if is_current and is_whole else None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError):
         return None  # not built, or damaged
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as file:
+def _locked(path: str) -> Iterator[None]:
+    with open(path, "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

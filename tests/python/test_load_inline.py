@@ -213,7 +213,7 @@ def test_a_damaged_cache_is_built_again(tmp_path: Path) -> None:
     assert built().stat().st_size == size
     library.write_bytes(b"cut off")
     assert built().stat().st_size == size
-    (library.parent / "build.json").write_text("{}")
+    (library.parent / "build").write_text("{}")
     assert built().stat().st_size == size
 
 
