@@ -581,3 +581,26 @@ def test_random_scans_of_arrays(seed: int) -> None:
         arrays[1],
         values(length * size).reshape(length, size),
     )
+
+
+@pytest.mark.parametrize("count", [2, 8, 16, 40])
+@pytest.mark.parametrize("width", [1, 4, 16, 64])
+def test_rows_at_several_indices(count: int, width: int) -> None:
+    """A register may hold several of the indices, which are then not taken for one each."""
+    table = values(40 * width).reshape(40, width)
+    places = np.random.default_rng(count).integers(0, 40, (30, count)).astype("int32")
+
+    def read(table: Any, places: Any) -> Any:
+        def step(total: Any, at: Any) -> Any:
+            return total * 0.5 + table[at].sum(0), table[at][0]
+
+        return lax.scan(step, table[0], places)
+
+    def changed(table: Any, places: Any) -> Any:
+        def step(carry: Any, at: Any) -> Any:
+            return carry.at[at].multiply(0.5), carry[at].sum(0)
+
+        return lax.scan(step, table, places)
+
+    same_without_code(read, table, places)
+    same_without_code(changed, table, places)

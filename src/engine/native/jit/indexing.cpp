@@ -110,10 +110,14 @@ Windows windows_of_slice(Builder& b, ShapeDtype array, ShapeDtype slice,
   return made;
 }
 
-// `all` is the type of the array of all windows, `sizes` the shape of a window.
+// `all` is the type of the array of all windows, `sizes` the shape of a window. Raises Refusal
+// unless each index has a register of its own.
 Windows windows_of(Builder& b, const GatherDimensionNumbers& numbers, ShapeDtype array,
                    const Value& indices, ShapeDtype all, std::span<const int64_t> sizes,
                    Outside outside) {
+  if (indices.parts.size() != static_cast<size_t>(indices.type.size())) {
+    throw Refusal{"indices of which a register holds several"};
+  }
   Windows made;
   made.outside = outside;
   const auto strides = dense_strides(array.shape()), all_strides = dense_strides(all.shape());
