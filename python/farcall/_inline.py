@@ -350,7 +350,11 @@ def _cache_dir() -> str:
     chosen = os.environ.get("FARCALL_CACHE_DIR")
     if chosen:
         return chosen
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    cache = os.environ.get("XDG_CACHE_HOME")
+    if not cache:
+        cache = os.path.expanduser("~/.cache")
+        if cache.startswith("~"):
+            raise RuntimeError("the home directory is unknown; set FARCALL_CACHE_DIR to a folder")
     return os.path.join(cache, "farcall")
 
 
@@ -423,7 +427,9 @@ def _built(
                 if build is None:
                     build = _compile(what, entry, name, source, command, ldflags, suffix)
         except OSError as error:
-            if error.filename is None or not str(error.filename).startswith(folder):
+            from pathlib import Path
+
+            if error.filename is None or not Path(error.filename).is_relative_to(folder):
                 raise
             raise OSError(
                 f"{what}: cannot write to the cache folder {folder} ({error.strerror}); set "

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import farcall as fc
+import farcall.numpy as fnp
 import numpy as np
 import pytest
 from farcall import lax
@@ -57,6 +58,17 @@ def check(f: Callable[..., Any], *args: Any, what: str = "") -> None:
     with fc.disable_jit():
         expected = f(*args)
     assert_same(compiled(*args), expected, what)
+
+
+def same_without_code(f: Any, *args: Any) -> None:
+    """The bits of the operations one by one, with machine code or without."""
+    args = tuple(fnp.asarray(arg) for arg in args)
+    compiled, loops = loops_of(f, *args)
+    assert loops
+    with fc.disable_jit():
+        expected = f(*args)
+    assert_same(compiled(*args), expected)
+    assert_same(compiled(*args), expected)
 
 
 def corners(dtype: str) -> np.ndarray:

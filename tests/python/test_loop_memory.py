@@ -10,7 +10,7 @@ import farcall.numpy as fnp
 import numpy as np
 import pytest
 from farcall import lax
-from loop_code import FLOATS, INTS, MARKS, assert_same, check, corners, loops_of
+from loop_code import FLOATS, INTS, MARKS, assert_same, check, corners, loops_of, same_without_code
 
 pytestmark = MARKS
 
@@ -341,17 +341,6 @@ def test_windows_of_batches() -> None:
 
 
 # ---- what may not be done in place ---------------------------------------------------------------
-
-
-def same_without_code(f: Any, *args: Any) -> None:
-    """The bits of the operations one by one, with machine code or without."""
-    args = tuple(fnp.asarray(arg) for arg in args)
-    compiled, loops = loops_of(f, *args)
-    assert loops
-    with fc.disable_jit():
-        expected = f(*args)
-    assert_same(compiled(*args), expected)
-    assert_same(compiled(*args), expected)
 
 
 def test_values_from_before_a_change() -> None:

@@ -128,9 +128,8 @@ void store_lines(Lines<T> lines, const Places& places, int64_t kept, T scale, vo
     const int64_t first = places.first[w];
     return kept <= first ? 0 : std::min((kept - 1 - first) / places.step + 1, lines.size);
   };
-  const auto is_like_first = [&](int64_t w) { return kept_of(w) == kept_of(0); };
   bool are_alike = true;
-  for (int64_t w = 1; w < lines.count; ++w) are_alike &= is_like_first(w);
+  for (int64_t w = 1; w < lines.count; ++w) are_alike &= kept_of(w) == kept_of(0);
   if (are_alike && are_adjacent(places, lines.count)) {
     store_numbers(lines.parts, scale,
                   FourierRows<Number>{y + places.at(0), kept_of(0), lines.count, step});

@@ -1,7 +1,6 @@
 // argmax and argmin: the position of the first extreme value along one axis. The first NaN counts
 // as the extreme.
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <memory>
 #include <type_traits>

@@ -1,4 +1,4 @@
-// The maximum or minimum of runs of floats.
+// The maximum or minimum of runs of floats, and where it is in rows of numbers.
 #pragma once
 
 #include <cstdint>

@@ -117,18 +117,22 @@ struct Ndtr {
   }
 };
 
-// For float: x times a polynomial of w = -log(1 - x^2), or of the square root of w if w is large:
-// M. Giles, "Approximating the erfinv function" (GPU Computing Gems, 2011).
+// erf_inv(x) / x for w = -log(1 - x^2) < 16, whose square root is `root`; for float. M. Giles,
+// "Approximating the erfinv function" (GPU Computing Gems, 2011).
+template <class D>
+HWY_INLINE V<D> erf_inv_factor(D d, V<D> w, V<D> root) {
+  const V<D> center = polynomial(d, hn::Sub(w, set(d, 2.5)), Coefficient<D>::kErfInvCenter);
+  const V<D> tail = polynomial(d, hn::Sub(root, set(d, 3)), Coefficient<D>::kErfInvTail);
+  return hn::IfThenElse(hn::Lt(w, set(d, 5)), center, tail);
+}
+
 struct ErfInv {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
     const V<D> one = set(d, 1), a = hn::Abs(x);
     const LogArgument<D> argument(d, nfma(d, x, x, one));
     const V<D> w = hn::Neg(natural_log(d, argument.exponent, Log1pParts<D>(d, argument.f)));
-    const V<D> center = polynomial(d, hn::Sub(w, set(d, 2.5)), Coefficient<D>::kErfInvCenter);
-    const V<D> root = hn::Sub(hn::Sqrt(w), set(d, 3));
-    const V<D> tail = polynomial(d, root, Coefficient<D>::kErfInvTail);
-    const V<D> value = hn::Mul(x, hn::IfThenElse(hn::Lt(w, set(d, 5)), center, tail));
+    const V<D> value = hn::Mul(x, erf_inv_factor(d, w, hn::Sqrt(w)));
     const V<D> at_end = hn::IfThenElse(hn::Eq(a, one), hn::CopySign(set(d, kInf<D>), x), value);
     return hn::IfThenElse(hn::IsNaN(x), x, nan_where(d, hn::Gt(a, one), at_end));
   }

@@ -244,20 +244,18 @@ void multiply(const FourierFactors<T>& p) {
   const hn::ScalableTag<T> d;
   const hn::CappedTag<T, 1> one;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
-  const auto run = [&](int64_t count, auto multiply_part) HWY_ATTR {
-    int64_t at = 0;
-    for (; at + kLanes <= count; at += kLanes) multiply_part(d, at);
-    for (; at < count; ++at) multiply_part(one, at);
-  };
   for (int64_t j = 0; j < p.count; ++j) {
     const T *const re = p.re + j * p.factors_apart, *const im = p.im + j * p.factors_apart;
-    run(p.lanes, [&](auto tag, int64_t w) HWY_ATTR {
+    const auto multiply_part = [&](auto tag, int64_t w) HWY_ATTR {
       using N = Numbers<decltype(tag)>;
       const int64_t at = j * p.apart + w;
       const N by = p.is_one_per_row ? N{hn::Set(tag, *re), hn::Set(tag, *im)}
                                     : N{hn::LoadU(tag, re + w), hn::LoadU(tag, im + w)};
       product(N::load(p.x, at), by).store(p.y, at);
-    });
+    };
+    int64_t w = 0;
+    for (; w + kLanes <= p.lanes; w += kLanes) multiply_part(d, w);
+    for (; w < p.lanes; ++w) multiply_part(one, w);
   }
 }
 

@@ -30,8 +30,8 @@ template <class T>
 void run_fourier_step(const FourierStep<T>& step);
 
 // Multiplies `count` rows of `lanes` numbers, which begin `apart` numbers after each other; y may
-// be x. Row j is multiplied by the `lanes` numbers from j * factors_apart on, or by number j if
-// factors_apart is 1.
+// be x. Row j is multiplied by the `lanes` numbers from j * factors_apart on, or all of it by the
+// first of them.
 template <class T>
 struct FourierFactors {
   FourierParts<T> x, y;

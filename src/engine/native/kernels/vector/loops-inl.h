@@ -7,6 +7,7 @@
 #endif
 
 #include <cstring>
+#include <utility>
 
 #include "engine/native/kernels/vector/basics-inl.h"
 #include "engine/native/kernels/vector/demote-inl.h"
@@ -27,18 +28,27 @@ HWY_BEFORE_NAMESPACE();
 namespace farcall::native::HWY_NAMESPACE {
 namespace {
 
-// Replaces lanes in which `rare` holds by the scalar function's value.
-template <class D, class Scalar>
-HWY_INLINE V<D> with_scalar(D d, hn::Mask<D> rare, V<D> x, V<D> result, Scalar scalar) {
+// Replaces lanes in which `rare` holds by the scalar function's value of the operands.
+template <class D, class Scalar, class... Operands>
+HWY_INLINE V<D> with_scalar_of(D d, hn::Mask<D> rare, V<D> result, Scalar scalar,
+                               Operands... operands) {
   if (HWY_LIKELY(hn::AllFalse(d, rare))) return result;
-  HWY_ALIGN T<D> from[hn::MaxLanes(d)], to[hn::MaxLanes(d)], is_rare[hn::MaxLanes(d)];
-  hn::Store(x, d, from);
+  constexpr size_t kLanes = hn::MaxLanes(D());
+  HWY_ALIGN T<D> from[sizeof...(operands)][kLanes], to[kLanes], is_rare[kLanes];
+  size_t count = 0;
+  (hn::StoreU(operands, d, from[count++]), ...);
   hn::Store(result, d, to);
   hn::Store(hn::IfThenElseZero(rare, set(d, 1)), d, is_rare);
-  for (size_t i = 0; i < hn::MaxLanes(d); ++i) {
-    if (is_rare[i] != 0) to[i] = scalar(from[i]);
+  for (size_t i = 0; i < kLanes; ++i) {
+    if (is_rare[i] == 0) continue;
+    [&]<size_t... k>(std::index_sequence<k...>) { to[i] = scalar(from[k][i]...); }
+    (std::index_sequence_for<Operands...>());
   }
   return hn::Load(d, to);
+}
+template <class D, class Scalar>
+HWY_INLINE V<D> with_scalar(D d, hn::Mask<D> rare, V<D> x, V<D> result, Scalar scalar) {
+  return with_scalar_of(d, rare, result, scalar, x);
 }
 
 // Loads the last elements of an array whose size is not a multiple of the vector's; lanes after

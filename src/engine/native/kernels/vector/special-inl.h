@@ -82,11 +82,8 @@ struct Ndtri {
     const LogArgument<D> argument(d, product);
     const V<D> w = hn::Neg(natural_log(d, argument.exponent, Log1pParts<D>(d, argument.f)));
     const V<D> root = hn::Sqrt(w);
-    const V<D> center = polynomial(d, hn::Sub(w, set(d, 2.5)), Coefficient<D>::kErfInvCenter);
-    const V<D> tail = polynomial(d, hn::Sub(root, set(d, 3)), Coefficient<D>::kErfInvTail);
     const V<D> far = polynomial(d, hn::Sub(root, set(d, 7)), Coefficient<D>::kErfInvFar);
-    V<D> factor = hn::IfThenElse(hn::Lt(w, set(d, 16)), tail, far);
-    factor = hn::IfThenElse(hn::Lt(w, set(d, 5)), center, factor);
+    const V<D> factor = hn::IfThenElse(hn::Lt(w, set(d, 16)), erf_inv_factor(d, w, root), far);
     const V<D> signed_part = hn::Sub(hn::Add(p, p), one);
     V<D> value = hn::Mul(hn::Mul(signed_part, set(d, std::numbers::sqrt2_v<T<D>>)), factor);
     value = hn::IfThenElse(hn::Eq(p, zero), set(d, -kInf<D>), value);
@@ -303,15 +300,6 @@ struct Digamma {
 
 // The logarithm of gamma(a) gamma(b) / gamma(a + b).
 struct Betaln {
-  static double scalar(double a, double b) { return log_beta(a, b); }
-  template <class D>
-  HWY_INLINE static hn::Mask<D> is_rare(D d, V<D> a, V<D> b) {
-    const auto is_usual = [&](V<D> x) HWY_ATTR {
-      return hn::And(hn::Gt(x, hn::Zero(d)), hn::Lt(x, set(d, kInf<D>)));
-    };
-    return hn::Not(hn::And(is_usual(a), is_usual(b)));
-  }
-
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> a, V<D> b) const {
     const V<D> p = hn::Min(a, b), q = hn::Max(a, b), sum = hn::Add(p, q);
@@ -326,22 +314,17 @@ struct Betaln {
       large = fma(d, hn::Sub(q, set(d, 0.5)), log, large);
       value = hn::IfThenElse(is_large, large, value);
     }
-    return hn::Add(Lgamma()(d, p), value);
+    const auto is_usual = [&](V<D> x) HWY_ATTR {
+      return hn::And(hn::Gt(x, hn::Zero(d)), hn::Lt(x, set(d, kInf<D>)));
+    };
+    return with_scalar_of(d, hn::Not(hn::And(is_usual(a), is_usual(b))),
+                          hn::Add(Lgamma()(d, p), value), log_beta<T<D>>, a, b);
   }
 };
 
 // The Hurwitz zeta function by the Euler-Maclaurin formula after kTerms terms, for s from 1 on and
 // positive q: Abramowitz and Stegun, 23.2.3.
 struct Zeta {
-  static double scalar(double s, double q) { return zeta(s, q); }
-  // Where the scalar function computes the value.
-  template <class D>
-  HWY_INLINE static hn::Mask<D> is_rare(D d, V<D> s, V<D> q) {
-    const auto is_usual = hn::And(hn::And(hn::Gt(s, set(d, 1)), hn::Lt(s, set(d, 1000))),
-                                  hn::And(hn::Gt(q, hn::Zero(d)), hn::Lt(q, set(d, kInf<D>))));
-    return hn::Not(is_usual);
-  }
-
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> s, V<D> q) const {
     constexpr int kTerms = 10;
@@ -363,7 +346,9 @@ struct Zeta {
       order = hn::Add(order, set(d, 2));
       factor = hn::Mul(factor, hn::Mul(next, hn::Mul(order, inverse)));
     }
-    return fma(d, power(at), rest, sum);
+    const auto is_usual = hn::And(hn::And(hn::Gt(s, one), hn::Lt(s, set(d, 1000))),
+                                  hn::And(hn::Gt(q, hn::Zero(d)), hn::Lt(q, set(d, kInf<D>))));
+    return with_scalar_of(d, hn::Not(is_usual), fma(d, power(at), rest, sum), zeta<T<D>>, s, q);
   }
 };
 

@@ -9,33 +9,12 @@
 #include <hwy/highway.h>
 
 #include "engine/native/kernels/vector/loops-inl.h"
-// Needs with_scalar() of loops-inl.h.
+// Needs with_scalar_of() of loops-inl.h.
 #include "engine/native/kernels/vector/special-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace farcall::native::HWY_NAMESPACE {
 namespace {
-
-// Function, and its scalar function where that is rare.
-template <class Function>
-struct OfAll {
-  template <class D>
-  HWY_INLINE V<D> operator()(D d, V<D> x, V<D> y) const {
-    const V<D> value = Function()(d, x, y);
-    const auto is_rare = Function::is_rare(d, x, y);
-    if (HWY_LIKELY(hn::AllFalse(d, is_rare))) return value;
-    constexpr size_t kLanes = hn::MaxLanes(D());
-    HWY_ALIGN T<D> first[kLanes], second[kLanes], values[kLanes], flags[kLanes];
-    hn::Store(x, d, first);
-    hn::Store(y, d, second);
-    hn::Store(value, d, values);
-    hn::Store(hn::IfThenElseZero(is_rare, set(d, 1)), d, flags);
-    for (size_t i = 0; i < kLanes; ++i) {
-      if (flags[i] != 0) values[i] = Function::scalar(first[i], second[i]);
-    }
-    return hn::Load(d, values);
-  }
-};
 
 // Of floats only.
 MathLoop special_loop(MathFunction function, bool is_float) {
@@ -66,9 +45,9 @@ MathLoop special_loop(MathFunction function, bool is_float) {
     case MathFunction::kDigamma:
       return map_in_double<Digamma, 1>;
     case MathFunction::kZeta:
-      return map_in_double<OfAll<Zeta>, 2>;
+      return map_in_double<Zeta, 2>;
     case MathFunction::kBetaln:
-      return map_in_double<OfAll<Betaln>, 2>;
+      return map_in_double<Betaln, 2>;
     default:
       return nullptr;
   }
