@@ -157,16 +157,19 @@ Mantissa frexp(const Array& x_in) {
   const int64_t mask = is_double ? 0x7ff : 0xff;  // of exponents
   const double least =
       is_double ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
-  // Subnormal numbers are scaled to normal ones.
+  // Subnormal numbers are scaled to normal ones; 1 stands for what has no exponent.
   const Array is_subnormal = less(absolute(value), least);
-  const Array normal = where(is_subnormal, value * std::ldexp(1.0, static_cast<int>(width)), value);
+  const Array has_exponent = logical_and(isfinite(value), not_equal(value, 0));
+  const Array scaled = where(is_subnormal, value * std::ldexp(1.0, static_cast<int>(width)), value);
+  const Array normal = where(has_exponent, scaled, 1);
   const Array bits = lax::bitcast_convert_type(normal, integer_of_width(byte_width(value.dtype())));
   const Array biased = bitwise_and(right_shift(bits, width), mask);
   const Array found = biased - bias - where(is_subnormal, width, 0);
-  const Array has_exponent = logical_and(isfinite(value), not_equal(value, 0));
   const Array exponent = astype(where(has_exponent, found, 0), DType::kInt32);
-  // ldexp is an exact product, and differentiable.
-  const Array fraction = ldexp(value, -exponent);
+  // The power of two that makes 4 times the fraction is a normal number for every exponent.
+  // Products with it are exact, and differentiable.
+  const Array power = lax::bitcast_convert_type(left_shift(mask - biased, width), value.dtype());
+  const Array fraction = where(has_exponent, normal * power * 0.25, value);
   return {is_narrow ? astype(fraction, x.dtype()) : fraction, exponent};
 }
 
