@@ -493,6 +493,8 @@ def _compile_message(what: str, file: str, output: str) -> str:
         summary = f"line {first[1]}: {first[2]}"
     elif other:
         summary += f": {other[1]}"
+    if re.search(r"ffi\W (?:ha|wa|doe)s not|undeclared identifier 'ffi'", output):
+        summary += "; the source lacks `namespace ffi = farcall::ffi;` (xla::ffi with XLA's header)"
     return f"{what}: {summary}\n{output.rstrip()}"
 
 

@@ -106,6 +106,8 @@ def test_what_the_compiler_says_has_the_line_of_the_source() -> None:
     assert "broken.cpp" in caught.value.command
     with pytest.raises(CompileError, match=r"functions:1.*no_such_function"):
         load_inline("broken", "// nothing", functions=["no_such_function"])
+    with pytest.raises(CompileError, match=r"line 1: .*lacks `namespace ffi = farcall::ffi"):
+        load_inline("broken", "static ffi::Error two() { return {}; }", functions=["two"])
     with pytest.raises(CompileError, match="no-such-flag"):
         load_inline("broken", SCALE % "f", functions="f", extra_cflags=["--no-such-flag"])
 
