@@ -139,7 +139,11 @@ bool shares_a_word(const std::byte* data, std::span<const std::byte> pattern, si
 
 // ---- guards ----
 
-constexpr Filling kGuards = Filling::kBytes;
+// Each block has guards of its own, so that a copy past the ends of two blocks changes bytes.
+const std::byte* guard_of(const std::byte* data) {
+  static_assert(kMostGuard <= kTableBytes);
+  return table_of(Filling::kBytes).data() + mixed(reinterpret_cast<uintptr_t>(data)) % kTableBytes;
+}
 
 }  // namespace
 
@@ -149,13 +153,13 @@ size_t guard_bytes(size_t nbytes) {
 
 void fill_guards(std::byte* data, size_t nbytes) {
   const size_t guard = guard_bytes(nbytes);
-  std::memcpy(data - guard, table_of(kGuards).data(), guard);
-  std::memcpy(data + nbytes, table_of(kGuards).data(), guard);
+  std::memcpy(data - guard, guard_of(data), guard);
+  std::memcpy(data + nbytes, guard_of(data), guard);
 }
 
 std::optional<GuardDamage> find_damage(const std::byte* data, size_t nbytes) {
   const size_t guard = guard_bytes(nbytes);
-  const std::byte* const wanted = table_of(kGuards).data();
+  const std::byte* const wanted = guard_of(data);
   if (std::memcmp(data + nbytes, wanted, guard) != 0) {
     const auto changed = std::mismatch(wanted, wanted + guard, data + nbytes).first - wanted;
     return GuardDamage{static_cast<int64_t>(nbytes) + changed, nbytes};

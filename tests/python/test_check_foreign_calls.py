@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -58,6 +59,16 @@ def test_each_kind_names_target_operand_offset_types_and_line(attributes, text):
 @pytest.mark.parametrize(("attributes", "text"), KINDS)
 def test_eager_calls(attributes, text):
     assert text in finding(lambda: call(fnp.asarray(X), **attributes))
+
+
+def test_a_copy_past_the_ends_of_two_operands_is_a_write_past_one():
+    def copy(ctx, out, x):
+        del ctx
+        ctypes.memmove(out.unsafe_pointer, x.unsafe_pointer, x.nbytes + 4)
+
+    call_copy = buffer_callback(copy, fc.ShapeDtypeStruct(X.shape, X.dtype))
+    message = finding(lambda: call_copy(fnp.asarray(X)))
+    assert "oob-write: it wrote past the end of result 0, at byte offset 3" in message
 
 
 def test_a_sound_call_gives_the_same():

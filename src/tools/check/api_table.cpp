@@ -59,7 +59,7 @@ FARCALL_FFI_Error* allocate(FARCALL_FFI_DeviceMemory_Allocate_Args* args) {
   auto buffer = std::make_unique<GuardedBuffer>(BufferName{BufferName::Kind::kScratch, 0},
                                                 args->size, alignment, Placement::kEnd);
   fill(buffer->bytes(), g_pattern);
-  buffer->fill_red_zones({Pattern::Kind::kRandom, 77});
+  buffer->fill_red_zones({Pattern::Kind::kRandom, 77 + g_scratch_blocks.size()});
   args->data = buffer->data();
   g_scratch_blocks.push_back({args->ctx, std::move(buffer)});
   return nullptr;

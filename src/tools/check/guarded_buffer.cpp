@@ -72,9 +72,12 @@ std::span<std::byte> GuardedBuffer::after() const { return {data_ + nbytes_, bod
 
 void GuardedBuffer::fill_red_zones(const Pattern& pattern) {
   zones_ = pattern;
+  // Each buffer has zones of its own, so that a copy past the ends of two buffers changes bytes.
+  zones_.seed += (static_cast<uint64_t>(name_.kind) + 1) << 32 | static_cast<uint64_t>(name_.index)
+                                                                     << 8;
   allow_red_zones();
-  fill(before(), pattern);
-  fill(after(), pattern);
+  fill(before(), zones_);
+  fill(after(), zones_);
   sanitizer::forbid(before());
   sanitizer::forbid(after());
 }

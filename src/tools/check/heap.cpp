@@ -34,6 +34,7 @@ std::atomic<int> g_cycle{0};
 std::atomic<bool> g_is_clock_back{false};
 std::atomic<bool> g_has_blocks{false};
 std::atomic<uint64_t> g_threads{0};
+std::atomic<int> g_num_zones{0};
 std::atomic_flag g_lock = ATOMIC_FLAG_INIT;
 thread_local bool t_is_inside = false;  // set during allocations of this file, which do not count
 
@@ -70,7 +71,10 @@ void allocated(void* block, size_t nbytes, size_t usable) {
   const int byte = g_fill.load(std::memory_order_relaxed);
   if (byte >= 0) {
     std::memset(block, byte, nbytes);
-    set_zone(block, nbytes, usable, byte);
+    // The zones of blocks allocated one after another differ, so that a copy past the ends of two
+    // blocks changes bytes.
+    set_zone(block, nbytes, usable,
+             byte ^ (g_num_zones.fetch_add(1, std::memory_order_relaxed) & 3));
   }
   allocated_zeros(block, nbytes);
 }
@@ -149,7 +153,10 @@ void thread_started() {
 
 void begin_call() { g_running.fetch_add(1); }
 void end_call() { g_running.fetch_sub(1); }
-void set_fill(int byte) { g_fill = byte; }
+void set_fill(int byte) {
+  g_fill = byte;
+  g_num_zones = 0;  // equal calls get equal zones
+}
 void set_clock_back(bool is_back) { g_is_clock_back = is_back; }
 void set_cycle(int cycle) { g_cycle = cycle; }
 

@@ -13,7 +13,8 @@ namespace farcall::tools::heap {
 inline constexpr size_t kZoneBytes = 16;
 
 // `usable` is the size of the whole block, at least nbytes + kZoneBytes. The zone is filled with
-// `byte`, like the block itself: reads of it change results like reads of what was not written.
+// `byte`: with another one in each call, reads of it change results like reads of what was not
+// written.
 void set_zone(void* block, size_t nbytes, size_t usable, int byte);
 // Looks for writes to the zone, if the block has one, and removes the zone.
 void check_zone(void* block, size_t usable);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <map>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -38,6 +39,7 @@ const Words kTable = {"--arg", "f32[N]", "--arg", "f32[M]", "--ret", "f32[M]"};
 
 const Planted kPlanted[] = {
     {"planted_own", "write_past", "oob-write", "result 0"},
+    {"planted_own", "copy_past_blocks", "oob-write", "heap"},
     {"planted_own", "write_before", "oob-write", "result 0"},
     {"planted_own", "write_tail", "oob-write", "result 0"},
     {"planted_own", "read_past", "oob-read", "argument 0"},
@@ -294,6 +296,18 @@ TEST(Planted, ThatIgnoresInterruptsShowsWhereTheyAreIgnoredAlready) {
   std::signal(SIGINT, before);
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_THAT(result.output, testing::HasSubstr("signal 2 changed"));
+}
+
+TEST(Planted, CopyPastTheEndsOfTwoOperandsIsAReadAndAWrite) {
+  SKIP_WITH_A_SANITIZER();
+  const ChildResult result =
+      run_farcall({"check", checked_library("planted_own") + ":copy_past", "--json"});
+  const auto json = nlohmann::json::parse(result.output, nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << result.output;
+  std::map<std::string, std::string> found;
+  for (const auto& finding : json["findings"]) found[finding["kind"]] = finding["operand"];
+  EXPECT_THAT(found, testing::ElementsAre(testing::Pair("oob-read", "argument 0"),
+                                          testing::Pair("oob-write", "result 0")));
 }
 
 TEST(Planted, AreOfEveryKindInBothHeaders) {

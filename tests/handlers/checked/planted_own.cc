@@ -37,6 +37,22 @@ static void write_past(F32 x, Out y) {
 }
 FARCALL_DEFINE_HANDLER(write_past, write_past);
 
+static void copy_past(F32 x, Out y) {
+  for (size_t i = 0; i <= x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i];
+}
+FARCALL_DEFINE_HANDLER(copy_past, copy_past);
+
+static void copy_past_blocks(F32 x, Out y) {
+  const size_t n = x.element_count();
+  std::vector<float> from(x.typed_data(), x.typed_data() + n), to(n);
+  float *source = from.data(), *copied = to.data();
+  OPAQUE(source);
+  OPAQUE(copied);
+  for (size_t i = 0; n > 0 && i <= n; ++i) copied[i] = source[i];
+  std::copy_n(copied, n, y->typed_data());
+}
+FARCALL_DEFINE_HANDLER(copy_past_blocks, copy_past_blocks);
+
 static void write_before(F32 x, Out y) {
   copy(x, y);
   float* data = y->typed_data();
