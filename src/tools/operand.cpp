@@ -66,7 +66,7 @@ Attribute parse_number(DType dtype, std::string_view text, std::string_view whol
 }
 
 Attribute parse_value(std::string_view type, std::string_view text, std::string_view whole) {
-  if (type == "str") return Attribute(std::string(text));
+  if (type == "str" || type == "string") return Attribute(std::string(text));
   const bool is_array = type.ends_with("[]");
   const DType dtype = parse_element_type(type.substr(0, type.size() - (is_array ? 2 : 0)),
                                          fmt::format("attribute {}", farcall::quoted(whole)));

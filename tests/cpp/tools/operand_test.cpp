@@ -122,13 +122,14 @@ TEST(Attribute, HasAName) {
 TEST(Attribute, HasATypeOrIsPlain) {
   Attributes attributes;
   for (const char* text : {"eps:f32=1e-5", "n=3", "axes:s64[]=0,1", "none:f32[]=", "name:str=a=b",
-                           "on:bool=true", "sub.n:s32=1", "sub.m:s32=2"})
+                           "text:string=a", "on:bool=true", "sub.n:s32=1", "sub.m:s32=2"})
     parse_attribute(text, attributes);
   EXPECT_EQ(attributes.find("eps")->to_string(), "1e-05:f32");
   EXPECT_TRUE(attributes.find("n")->is_plain());
   EXPECT_EQ(attributes.find("axes")->to_string(), "[0,1]:i64");
   EXPECT_EQ(attributes.find("none")->count(), 0);
   EXPECT_EQ(attributes.find("name")->as_string(), "a=b");
+  EXPECT_EQ(attributes.find("text")->as_string(), "a");
   EXPECT_EQ(attributes.find("on")->to_string(), "True:bool");
   EXPECT_EQ(attributes.find("sub")->to_string(), "{m=2:i32, n=1:i32}");
   EXPECT_THROW(parse_attribute("eps", attributes), Failure);
