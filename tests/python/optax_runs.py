@@ -1,22 +1,14 @@
-"""Runs of optax's public functions, in a process of their own.
-
-``python optax_runs.py farcall|jax [part of a name…]`` writes a pickle to standard output: by name
-of the run a list of numpy arrays, or the text of an error. With parts, of the runs whose names have
-one of them.
-"""
+"""Runs of optax's public functions; see library_hosts."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-import pickle
-import sys
-import traceback
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from library_hosts import Runs, main
 
 STEPS = 4
 RANDOM = np.random.default_rng(0)
@@ -34,20 +26,6 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "lars": {"weight_decay": 0.01},
     "noisy_sgd": {"key": 0},
 }
-
-
-def load(host: str) -> tuple[Any, Any, Any]:
-    if host == "farcall":
-        import farcall
-
-        farcall.as_jax()
-    import jax
-    import jax.numpy as jnp
-    import optax
-
-    assert "farcall" in jax.Array.__module__ or host == "jax"
-    assert jax.__version__
-    return jax, jnp, optax
 
 
 def optimizers(optax: Any) -> dict[str, Callable[[], Any]]:
@@ -199,7 +177,9 @@ def transformations(jnp: Any, optax: Any) -> dict[str, Callable[[], Any]]:
     }
 
 
-def runs(jax: Any, jnp: Any, optax: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+def runs(jax: Any, jnp: Any) -> Runs:
+    import optax
+
     for kind, made in (
         ("optimizer", optimizers(optax)),
         ("transformation", transformations(jnp, optax)),
@@ -222,19 +202,5 @@ def runs(jax: Any, jnp: Any, optax: Any) -> Iterator[tuple[str, Callable[[], Any
         )
 
 
-def main(host: str, *parts: str) -> None:
-    warnings.simplefilter("ignore")
-    jax, jnp, optax = load(host)
-    found: dict[str, Any] = {}
-    for name, call in runs(jax, jnp, optax):
-        if parts and not any(part in name for part in parts):
-            continue
-        try:
-            found[name] = [np.asarray(leaf) for leaf in jax.tree.leaves(call())]
-        except Exception as error:
-            found[name] = f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
-    pickle.dump(found, sys.stdout.buffer)
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(runs)
