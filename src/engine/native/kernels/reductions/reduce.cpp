@@ -451,6 +451,7 @@ void plan_tiles(ReducePlan& plan) {
     plan.tile_size = std::clamp<int64_t>(wanted, 1, most);
     plan.num_tiles = (plan.num_kept + plan.tile_size - 1) / plan.tile_size;
   } else {
+    // Not std::clamp: of wide elements, fewer than kLeastColumns fit.
     plan.tile_size = std::min(std::max(wanted, kLeastColumns), most);
     plan.num_tiles = plan.num_kept * ((plan.inner + plan.tile_size - 1) / plan.tile_size);
   }
