@@ -136,6 +136,7 @@ Values axis_index(Emitter& e, const Call& call) {
 
 Value guarded(Emitter& e, const Value& condition, std::span<const std::string> axes) {
   if (!e.options().guard) return condition;
+  if (e.options().layout) e.count_relay();  // on one device, a guard that stops ends the run
   const bool is_inner = e.is_on_each_device();
   const int64_t id = e.options().guard(is_inner ? RelayPlace::kOnEachDevice : RelayPlace::kOnAll);
   Value goes_on =

@@ -73,17 +73,31 @@ std::span<const Value> part(std::span<const Value> values, size_t begin, size_t 
 
 using Step = std::function<Values(std::span<const Value>)>;
 
+int64_t flops_or_bytes(const Cost& cost) { return std::max(cost.flops, cost.bytes); }
+
 // How many steps of this cost take at most some milliseconds.
 int64_t steps_of_part(const Cost& cost) {
-  const int64_t each = std::max<int64_t>({cost.flops, cost.bytes, 1});
+  const int64_t each = std::max<int64_t>(flops_or_bytes(cost), 1);
   return std::clamp<int64_t>((int64_t{1} << 22) / each, 1, 1024);
 }
 
 // Scans below this cost are not worth tests for interrupts; it is at least some milliseconds.
 constexpr int64_t kLongScan = int64_t{1} << 24;
+// The same for the steps of a while inside a loop; some microseconds. XLA compiles a small loop as
+// one function, which is several times faster, unless it holds a relay.
+constexpr int64_t kLongStep = int64_t{1} << 16;
 
-// A loop without relays, as a loop of loops of `num_steps` steps each: in between, a relay tests
-// whether the run has failed or is interrupted.
+// Whether the loop goes on after a part. Only if it does, a relay tests whether the run has failed
+// or is interrupted: most loops inside loops end with their first part.
+Value goes_on_after_part(Emitter& e, const Value& goes_on, std::span<const std::string> axes) {
+  const std::string branches[] = {
+      e.region({}, [&](const Values&) { return Values{goes_on}; }),
+      e.region({}, [&](const Values&) { return Values{guarded(e, goes_on, axes)}; })};
+  const Value index = e.convert(goes_on, DType::kInt32);
+  return e.op("stablehlo.case", Values{index}, {&goes_on.type, 1}, {}, branches)[0];
+}
+
+// A loop without relays, as a loop of loops of `num_steps` steps each, with a test in between.
 Values loop_in_parts(Emitter& e, const Values& carry, const Step& goes_on, const Step& next,
                      int64_t num_steps, std::span<const std::string> axes) {
   const ShapeDtype counter(DType::kInt32, {}), truth(DType::kBool, {});
@@ -103,14 +117,14 @@ Values loop_in_parts(Emitter& e, const Values& carry, const Step& goes_on, const
         const Value count = e.op("stablehlo.add", {x[0], one}, counter);
         return joined<Values>({&count, 1}, next(rest(x)));
       })};
-  const std::string outer[] = {e.region(outer_types, [](const Values& x) { return Values{x[0]}; }),
-                               e.region(outer_types, [&](const Values& x) {
-                                 const Values start = joined<Values>({&zero, 1}, rest(x));
-                                 const Values end =
-                                     e.op("stablehlo.while", start, inner_types, {}, inner);
-                                 const Value test = guarded(e, goes_on(rest(end))[0], axes);
-                                 return joined<Values>({&test, 1}, rest(end));
-                               })};
+  const std::string outer[] = {
+      e.region(outer_types, [](const Values& x) { return Values{x[0]}; }),
+      e.region(outer_types, [&](const Values& x) {
+        const Values start = joined<Values>({&zero, 1}, rest(x));
+        const Values end = e.op("stablehlo.while", start, inner_types, {}, inner);
+        const Value test = goes_on_after_part(e, goes_on(rest(end))[0], axes);
+        return joined<Values>({&test, 1}, rest(end));
+      })};
   const Values start = joined<Values>(goes_on(carry), carry);
   Values results = e.op("stablehlo.while", start, outer_types, {}, outer);
   results.erase(results.begin());
@@ -145,7 +159,10 @@ Values while_loop(Emitter& e, const Call& call) {
   };
   const auto axes =
       joined<std::vector<std::string>>(p.body_jaxpr->axis_names, p.cond_jaxpr->axis_names);
-  const bool is_outermost = !e.is_in_loop();
+  const Cost cost = p.body_jaxpr->cost() + p.cond_jaxpr->cost();
+  // Over several devices, a loop around would have to test each of its own steps too.
+  const bool may_have_parts =
+      !e.is_in_loop() || (!e.options().layout && flops_or_bytes(cost) >= kLongStep);
   const InLoop scope(e);
   const std::string body = e.region(types, [&](const Values& x) {
     run.enter(x);
@@ -161,10 +178,9 @@ Values while_loop(Emitter& e, const Call& call) {
     return Values{guarded(e, test, axes)};
   });
   const bool is_pure = !has_order && e.num_relays() == num_relays;
-  if (is_pure && is_outermost && can_test(e)) {
+  if (is_pure && may_have_parts && can_test(e)) {
     const auto test = [&](std::span<const Value> values) { return Values{goes_on(values)}; };
-    const int64_t num_steps = steps_of_part(p.body_jaxpr->cost() + p.cond_jaxpr->cost());
-    return loop_in_parts(e, carry, test, step, num_steps, axes);
+    return loop_in_parts(e, carry, test, step, steps_of_part(cost), axes);
   }
   const std::string regions[] = {condition, body};
   run.restore();
@@ -240,8 +256,8 @@ Values scan(Emitter& e, const Call& call) {
   });
   const bool is_pure = !has_order && e.num_relays() == num_relays;
   if (is_pure && can_test(e)) {
-    const Cost cost = p.jaxpr->cost(), all = p.length * cost;
-    if (std::max(all.flops, all.bytes) >= kLongScan) {
+    const Cost cost = p.jaxpr->cost();
+    if (flops_or_bytes(p.length * cost) >= kLongScan) {
       carry = loop_in_parts(e, carry, goes_on, step, steps_of_part(cost), p.jaxpr->axis_names);
       carry.erase(carry.begin());
       return carry;

@@ -110,10 +110,12 @@ class Emitter {
   std::span<const MeshAxis> free_axes() const;
   // The axes that collectives may use here.
   std::span<const MeshAxis> bound_axes() const;
-  // Calls a relay; num_relays() counts these calls.
+  // Calls a relay, without counting it.
   Values call_relay(int64_t id, std::span<const Value> operands,
                     std::span<const ShapeDtype> results, bool is_ordered);
+  // The relays after which loops around must test whether the run has failed.
   size_t num_relays() const { return num_relays_; }
+  void count_relay() { ++num_relays_; }
   // Whether the operations are those of a loop.
   bool is_in_loop() const { return is_in_loop_; }
   void set_in_loop(bool is_in_loop) { is_in_loop_ = is_in_loop; }

@@ -117,7 +117,6 @@ const Rules& all_rules() {
 
 Values Emitter::call_relay(int64_t id, std::span<const Value> operands,
                            std::span<const ShapeDtype> results, bool is_ordered) {
-  ++num_relays_;
   Values all = {run()};
   all.insert(all.end(), operands.begin(), operands.end());
   std::vector<ShapeDtype> types(results.begin(), results.end());
@@ -135,6 +134,7 @@ Values Emitter::call_relay(int64_t id, std::span<const Value> operands,
 }
 
 Values Emitter::relay(const Call& call, int64_t id) {
+  count_relay();
   Values operands;
   for (const Value& input : call.inputs) operands.push_back(to_bytes(*this, input));
   std::vector<ShapeDtype> results;

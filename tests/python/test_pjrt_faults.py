@@ -64,6 +64,9 @@ LOOPS = {
     "lambda c, _: (fnp.sin(c) * 0 + 0.5, None), x, None, length=n)[0], static_argnums=0)",
     "a scan of scans": "fc.jit(lambda n, x: fc.lax.fori_loop(0, 3, lambda i, x: fc.lax.scan("
     "lambda c, _: (fnp.sin(c) * 0 + 0.5, None), x, None, length=n)[0], x), static_argnums=0)",
+    "a loop of loops": "fc.jit(lambda n, x: fc.lax.fori_loop(0, 3, lambda i, x: fc.lax.while_loop("
+    "lambda c: c[0] < n, lambda c: (c[0] + 1, fnp.sin(c[1]) * 0 + 0.5), "
+    "(0, fnp.broadcast_to(x, (20000, 2))))[1][0], x))",
     "a scan in a shard_map": "fc.jit(lambda n, x: fc.shard_map(lambda x: fc.lax.scan("
     "lambda c, _: (fc.lax.psum(c, 'd') * 0 + 0.5, None), x, None, length=n)[0], mesh=mesh, "
     "in_specs=fc.P('d'), out_specs=fc.P('d'))(x), static_argnums=0)",
@@ -71,7 +74,8 @@ LOOPS = {
 
 
 @pytest.mark.parametrize(
-    ("devices", "loop"), [(devices, name) for devices in (1, 2) for name in LOOPS]
+    ("devices", "loop"),
+    [(1, name) for name in LOOPS] + [(2, name) for name in LOOPS if name != "a loop of loops"],
 )
 def test_a_loop_is_interrupted(devices: int, loop: str) -> None:
     code = f"""
