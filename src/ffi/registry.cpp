@@ -76,20 +76,33 @@ void insert_targets(std::vector<std::shared_ptr<Target>> wanted) {
                             "Choose another name.",
                             target->name(), target->platform(), differences));
   }
+  bool is_changed = false;
   for (auto& target : wanted) {
-    all.targets.emplace(Key{target->name(), target->is_untyped(), target->platform()},
-                        std::move(target));
+    Key key{target->name(), target->is_untyped(), target->platform()};
+    is_changed |= all.targets.emplace(std::move(key), std::move(target)).second;
   }
-  all.version.fetch_add(1, std::memory_order_release);
+  if (is_changed) all.version.fetch_add(1, std::memory_order_release);
 }
 
 namespace {
 
+// Whether the typed target with this name already has these handlers.
+bool has_handlers(std::string_view name, std::string_view platform, const HandlerBundle& bundle,
+                  FARCALL_FFI_Handler_Traits traits) {
+  Registry& all = registry();
+  const std::shared_lock lock(all.mutex);
+  const auto found = all.targets.find(KeyView{name, false, platform});
+  return found != all.targets.end() && TargetBuilder::has_handlers(*found->second, bundle, traits);
+}
+
+// `make` returns null for a platform that already has the target.
 template <typename Make>
 void register_on(std::string_view name, std::string_view platform, Make make) {
   check_name(name);
   std::vector<std::shared_ptr<Target>> targets;
-  for (const auto& canonical : parse_platform(platform)) targets.push_back(make(canonical));
+  for (const auto& canonical : parse_platform(platform)) {
+    if (auto made = make(canonical)) targets.push_back(std::move(made));
+  }
   insert_targets(std::move(targets));
 }
 
@@ -151,7 +164,8 @@ void register_ffi_target(std::string_view name, const HandlerBundle& bundle,
     }
     return register_legacy_target(name, reinterpret_cast<void*>(bundle.execute), platform, traits);
   }
-  register_on(name, platform, [&](const std::string& canonical) {
+  register_on(name, platform, [&](const std::string& canonical) -> std::shared_ptr<Target> {
+    if (has_handlers(name, canonical, bundle, traits)) return nullptr;
     return TargetBuilder::typed(name, canonical, bundle, traits);
   });
 }

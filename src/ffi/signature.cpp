@@ -121,10 +121,10 @@ std::string describe_handler(const ffi::HandlerDesc& handler) {
 std::string misfits_of_call(std::string_view target_name, std::span<const ShapeDtype> arguments,
                             std::span<const ShapeDtype> results, const Attributes& attributes,
                             std::string_view platform, bool gains_dimensions) {
-  const AttributeFrame frame(attributes);
   const auto misfits = [&](const Target& target) -> std::string {
     const ffi::HandlerDesc* handler = target.description(Stage::kExecute);
     if (!handler) return {};
+    const AttributeFrame frame(attributes);
     ffi::detail::Problems problems;
     explain_types(problems, *handler, ffi::ParamKind::kArgument, arguments, gains_dimensions);
     explain_types(problems, *handler, ffi::ParamKind::kResult, results, gains_dimensions);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -19,9 +20,8 @@ std::array<FARCALL_FFI_Handler*, kNumStages> by_stage(const HandlerBundle& bundl
 }
 
 // Calling data would end the process.
-void check_is_code(std::string_view name, std::string_view platform, std::string_view what,
-                   const void* function) {
-  if (runtime::may_be_code(function)) return;
+[[noreturn]] void fail_no_code(std::string_view name, std::string_view platform,
+                               std::string_view what, const void* function) {
   invalid_argument(
       fmt::format("registry: \"{}\" on platform \"{}\": its {} is at {}, where there is no code. "
                   "Pass the address of a function, of a library that stays loaded.",
@@ -79,8 +79,11 @@ std::shared_ptr<Target> TargetBuilder::typed(std::string_view name, std::string_
   const auto handlers = by_stage(bundle);
   for (int stage = 0; stage < kNumStages; ++stage) {
     if (handlers[stage] == nullptr) continue;
-    check_is_code(name, platform, fmt::format("{} handler", stage_name(static_cast<Stage>(stage))),
-                  reinterpret_cast<const void*>(handlers[stage]));
+    if (const auto* code = reinterpret_cast<const void*>(handlers[stage]);
+        !runtime::may_be_code(code)) {
+      fail_no_code(name, platform, fmt::format("{} handler", stage_name(static_cast<Stage>(stage))),
+                   code);
+    }
     const auto metadata = runtime::query_metadata(handlers[stage]);
     target->stages_[stage] = {handlers[stage], metadata.version};
     // Stages may state different traits; those of execute count.
@@ -111,7 +114,7 @@ std::shared_ptr<Target> TargetBuilder::untyped(std::string_view name, std::strin
     invalid_argument(
         fmt::format("registry: \"{}\" on platform \"{}\" has no function.", name, platform));
   }
-  check_is_code(name, platform, "function", function);
+  if (!runtime::may_be_code(function)) fail_no_code(name, platform, "function", function);
   std::shared_ptr<Target> target(new Target);
   target->name_ = name;
   target->platform_ = platform;
@@ -128,6 +131,12 @@ void TargetBuilder::describe_as(Target& target, const Target& called) {
     target.descriptions_ = called.descriptions_;
     target.attribute_types_ = called.attribute_types_;
   });
+}
+
+bool TargetBuilder::has_handlers(const Target& existing, const HandlerBundle& bundle,
+                                 FARCALL_FFI_Handler_Traits traits) {
+  return !existing.callable_ && existing.given_traits_ == traits &&
+         std::ranges::equal(existing.stages_, by_stage(bundle), {}, &Target::StageHandler::handler);
 }
 
 std::string TargetBuilder::differences(const Target& existing, const Target& wanted) {

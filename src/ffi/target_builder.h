@@ -28,6 +28,9 @@ class TargetBuilder {
   // How `wanted` differs from `existing`, for a message: "another execute handler, traits 1 instead
   // of 0". Empty if they are the same.
   static std::string differences(const Target& existing, const Target& wanted);
+  // Whether typed() would make a target like this one.
+  static bool has_handlers(const Target& existing, const HandlerBundle& bundle,
+                           FARCALL_FFI_Handler_Traits traits);
   // Raises FAILED_PRECONDITION if a handler needs a newer runtime than this one.
   static void check_versions(const Target& target);
 };

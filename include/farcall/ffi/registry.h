@@ -174,7 +174,7 @@ FARCALL_API bool is_host_function(std::string_view name);
 // The attribute types that the handlers of a target describe, from the first platform that has a
 // description. Null if there is none.
 FARCALL_API std::shared_ptr<const AttributeTypes> declared_attributes(std::string_view name);
-// Changes with each registration.
+// Changes with each registration of something new.
 FARCALL_API uint64_t registry_version();
 
 // The typed targets of this name, one for each platform that has it.

@@ -13,7 +13,9 @@ namespace farcall {
 
 // How messages name a foreign call: ffi_call("target"). Cheap: each traced call makes it.
 inline std::string call_text(std::string_view target) {
-  return std::string("ffi_call(\"").append(target).append("\")");
+  std::string text;
+  text.reserve(target.size() + 12);
+  return text.append("ffi_call(\"").append(target).append("\")");
 }
 
 // Whether the types are the same, apart from weak types.

@@ -250,11 +250,12 @@ struct FfiCall::Shared {
       });
     }
     if (options.custom_call_api_version < 4) return;
-    ffi_call_rule(types, params);  // mistakes in the options come first
     const std::string misfits = misfits_of_call(target_name, types, result_types, attributes,
                                                 default_device().description().platform,
                                                 gains_dimensions(definition.get()));
-    if (!misfits.empty()) fail_call(target_name, "{}", misfits);
+    if (misfits.empty()) return;
+    ffi_call_rule(types, params);  // mistakes in the options come first
+    fail_call(target_name, "{}", misfits);
   }
 
   void check_results(std::span<const ShapeDtype> operands,

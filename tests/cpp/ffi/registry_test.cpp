@@ -58,12 +58,21 @@ TEST(Registry, TraitsAreThoseOfTheExecuteStage) {
   EXPECT_EQ(traits({.prepare = recordable, .execute = handler<1>}), 0u);
 }
 
-TEST(Registry, TheSameTwiceIsNothing) {
+// Compiled calls stay valid while the version is the same.
+TEST(Registry, TheSameTwiceChangesNothing) {
   const HandlerBundle bundle = {.prepare = handler<2>, .execute = handler<1>};
   register_ffi_target("registry.twice", bundle, "cpu", 1, 1);
+  register_legacy_target("registry.twice", reinterpret_cast<void*>(untyped));
+  const auto target = find_target("registry.twice");
+  const uint64_t version = registry_version();
   register_ffi_target("registry.twice", bundle, "cpu", 1, 1);
   register_legacy_target("registry.twice", reinterpret_cast<void*>(untyped));
-  register_legacy_target("registry.twice", reinterpret_cast<void*>(untyped));
+  EXPECT_EQ(registry_version(), version);
+  EXPECT_EQ(find_target("registry.twice"), target);
+  register_ffi_target("registry.twice", bundle, "rocm", 1, 1);
+  EXPECT_NE(registry_version(), version);
+  register_ffi_target("registry.twice", bundle, "gpu", 1, 1);  // rocm again, and cuda
+  EXPECT_TRUE(is_registered("registry.twice", "cuda"));
 }
 
 TEST(Registry, AnotherUnderATakenNameSaysWhatDiffers) {
