@@ -275,6 +275,34 @@ TEST(StridedCopy, OfManyElements) {
   }
 }
 
+// So many elements that they are written past the caches where that pays, if the target is in whole
+// cache lines.
+TEST(StridedCopy, TransposedMegabytes) {
+  std::mt19937 random(44);
+  constexpr int64_t kBytes = int64_t{9} << 19, kRows = 1088;
+  std::vector<uint8_t> source(kBytes + kRows * 16), memory(source.size() + 128);
+  for (auto& byte : source) byte = static_cast<uint8_t>(random());
+  auto* const lines =
+      reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(memory.data()) + 63) / 64 * 64);
+  for (const int64_t width : {1, 2, 4, 8, 16}) {
+    const int64_t columns = kBytes / (kRows * width) + 1;
+    for (const int64_t rows : {kRows, kRows - 1}) {
+      for (const int num_threads : {1, 3}) {
+        uint8_t* const target = num_threads == 1 ? lines : lines + width % 16;
+        const int64_t shape[] = {columns, rows}, from[] = {1, columns}, to[] = {rows, 1};
+        tbb::task_arena(num_threads).execute([&] {
+          strided_copy(static_cast<size_t>(width), shape, source.data(), from, target, to);
+        });
+        for (int64_t i = 0; i < columns * rows; ++i) {
+          const uint8_t* const element = &source[(i % rows * columns + i / rows) * width];
+          ASSERT_EQ(std::memcmp(target + i * width, element, static_cast<size_t>(width)), 0)
+              << "width " << width << ", rows " << rows << ", element " << i;
+        }
+      }
+    }
+  }
+}
+
 // Runs so long that memory is requested ahead, whose parts are not whole cache lines.
 TEST(StridedCopy, OfLongRuns) {
   std::mt19937 random(44);

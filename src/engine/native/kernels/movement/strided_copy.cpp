@@ -9,6 +9,7 @@
 
 #include <farcall/core/error.h>
 
+#include "engine/native/kernels/movement/stores_past_caches.h"
 #include "engine/native/kernels/vector/prefetch.h"
 #include "engine/native/kernels/width.h"
 #include "engine/native/parallel.h"
@@ -74,6 +75,9 @@ void in_lines(const std::byte* source, std::byte* target, int64_t width, int64_t
 
 // ---- transposed
 
+// Transposed copies of fewer bytes stay in a cache.
+constexpr int64_t kBytesPastCaches = int64_t{1} << 22;
+
 // A square block with 16 bytes per row: every instruction set has registers for that.
 template <class T>
 struct Block {
@@ -130,7 +134,10 @@ void copy_few_rows(const std::byte* source, int64_t source_step, int64_t rows, s
 // The source is dense along rows, the target along columns. Tiles go through a buffer, so that each
 // cache line of both sides is accessed at one time only: if strides are large powers of two, the
 // lines of a tile share a few cache sets and would evict each other.
-template <class T>
+//
+// If kPastCaches, rows of tiles are written past the caches, and the next tile of the source is
+// requested ahead. The target and its step are multiples of a cache line.
+template <class T, bool kPastCaches>
 void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows, std::byte* target,
                      int64_t target_step, int64_t columns) {
   if (rows <= kFewRows) {
@@ -138,7 +145,8 @@ void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows,
   }
   constexpr int64_t kTile = sizeof(T) == 1 ? 64 : (sizeof(T) == 16 ? 16 : 32);
   constexpr int64_t kSize = Block<T>::kSize;
-  T tile[kTile][kTile];
+  constexpr int64_t kRowBytes = kTile * int64_t(sizeof(T));
+  alignas(kCacheLine) T tile[kTile][kTile];
   const auto copy_tile = [&](int64_t row, int64_t column, auto num_rows, auto num_columns) {
     const auto line = [&](int64_t r, int64_t c) {
       return source + (row + r) * source_step + (column + c) * int64_t(sizeof(T));
@@ -159,8 +167,20 @@ void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows,
       }
     }
     for (int64_t c = 0; c < num_columns; ++c) {
-      std::memcpy(target + (column + c) * target_step + row * int64_t(sizeof(T)), tile[c],
-                  static_cast<size_t>(num_rows) * sizeof(T));
+      std::byte* const to = target + (column + c) * target_step + row * int64_t(sizeof(T));
+      if (kPastCaches && num_rows == kTile) {
+        store_past_caches(to, tile[c], kRowBytes);
+      } else {
+        std::memcpy(to, tile[c], static_cast<size_t>(num_rows) * sizeof(T));
+      }
+    }
+  };
+  const auto request = [&](int64_t row, int64_t column) {
+    if (column >= columns) row += kTile, column = 0;
+    for (int64_t r = row; r < std::min(row + kTile, rows); ++r) {
+      for (int64_t at = 0; at < kRowBytes; at += kCacheLine) {
+        __builtin_prefetch(source + r * source_step + column * int64_t(sizeof(T)) + at);
+      }
     }
   };
   // Most tiles have this size, and are copied faster if the compiler knows it.
@@ -169,6 +189,7 @@ void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows,
     const int64_t num_rows = std::min(rows - row, kTile);
     for (int64_t column = 0; column < columns; column += kTile) {
       const int64_t num_columns = std::min(columns - column, kTile);
+      if (kPastCaches) request(row, column + kTile);
       if (num_rows == kTile && num_columns == kTile) {
         copy_tile(row, column, kWhole, kWhole);
       } else {
@@ -176,6 +197,7 @@ void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows,
       }
     }
   }
+  if (kPastCaches) finish_stores_past_caches();
 }
 
 }  // namespace
@@ -197,6 +219,8 @@ StridedCopy::StridedCopy(size_t width, std::span<const int64_t> shape,
   const bool is_run = inner_ == Inner::kBytes || inner_ == Inner::kReversed;
   is_streamed_ = is_run && column_.size * width_ >= kStreamedRun &&
                  column_.size * width_ * num_inner_ >= kStreamedBytes;
+  is_past_caches_ = inner_ == Inner::kTransposed && has_stores_past_caches() &&
+                    column_.size * row_.size * width_ * num_inner_ >= kBytesPastCaches;
 }
 
 void StridedCopy::add_dimensions(std::span<const int64_t> shape,
@@ -308,8 +332,15 @@ void StridedCopy::run_inner(const std::byte* source, std::byte* target, int64_t 
         return reverse<T>(source, target, count);
       case Inner::kStrided:
         return copy_strided<T>(source, column_.source, target, column_.target, count);
-      case Inner::kTransposed:
-        return copy_transposed<T>(source, column_.source, column_.size, target, row_.target, count);
+      case Inner::kTransposed: {
+        const bool is_in_lines =
+            (reinterpret_cast<uintptr_t>(target) | static_cast<uintptr_t>(row_.target)) %
+                kCacheLine ==
+            0;
+        const auto copy =
+            is_past_caches_ && is_in_lines ? copy_transposed<T, true> : copy_transposed<T, false>;
+        return copy(source, column_.source, column_.size, target, row_.target, count);
+      }
     }
   });
 }

@@ -59,7 +59,8 @@ class StridedCopy {
   Dimension row_, column_;  // the inner dimensions; row_ only when transposed
   int64_t width_ = 1;
   Inner inner_ = Inner::kNothing;
-  bool is_streamed_ = false;  // dense runs request memory ahead
+  bool is_streamed_ = false;     // dense runs request memory ahead
+  bool is_past_caches_ = false;  // transposed: the target is written past the caches, if aligned
 };
 
 // memcpy, without a call for short copies.
