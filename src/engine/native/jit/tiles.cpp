@@ -232,8 +232,10 @@ Arg TileLowering::access(Op op, uint32_t number, Arg index, Arg mask_arg, int co
 // to one after the other, but requests many at a time.
 void TileLowering::prefetch(Inst access) {
   if (access.imm % kCacheLine != 0) return;
-  access.imm += kPrefetchDistance;
-  access.op = access.op == Op::kTileLoad ? Op::kTilePrefetch : Op::kTilePrefetchToWrite;
+  const bool is_load = access.op == Op::kTileLoad;
+  const int64_t tile = is_load ? run_.tile_size * access.element_bytes() : 0;
+  access.imm += std::max(kPrefetchDistance, tile);
+  access.op = is_load ? Op::kTilePrefetch : Op::kTilePrefetchToWrite;
   b_.effect(access);
 }
 

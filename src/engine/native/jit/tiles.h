@@ -53,6 +53,9 @@ struct TileSum {
 struct TileRun {
   std::vector<TileValue> values;
   std::vector<TileOperation> operations;
+  // The elements of a tile of several rows, which are read more than once: the next tile is
+  // requested ahead.
+  int64_t tile_size = 0;
   // Needs AVX-512, and rows of at least kSums elements.
   std::optional<TileSum> sum{};
 

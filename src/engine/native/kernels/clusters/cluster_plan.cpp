@@ -28,6 +28,11 @@ constexpr int64_t kLongRow = 16;
 constexpr int64_t kLeastRow = 512, kLeastRowOfCode = 96;
 // The size of tiles of machine code without values in the thread's memory.
 constexpr int64_t kTileOfCode = 8192;
+// The values of rows that machine code reads more than once take at most these bytes: a first-level
+// cache, or a small part of the second-level one.
+constexpr int64_t kRowsOfCode = 16, kRowsOfCodeBytes = int64_t{48} << 10;
+// Memory for the values of these rows, as the parts of their sums.
+constexpr int64_t kRowsBytes = int64_t{4} << 10;
 
 using Kind = TileStep::Kind;
 using Register = TileRegister;
@@ -43,12 +48,20 @@ class TilePlanner {
     choose_tiles();
     choose_phases();
     find_last_reads(steps_);
-    return finished();
+    // Machine code that is made later uses the same memory.
+    const size_t least = has_free_rows() ? kRowsOfCodeBytes + kRowsBytes : 0;
+    auto made = finished();
+    if (made) made->thread_bytes = std::max(made->thread_bytes, least);
+    return made;
   }
 
   // The same with machine code. Returns null if no step has code.
   std::shared_ptr<const ClusterPlan> run_coded() {
     choose_tiles();
+    const int64_t least_rows = plan_->tile_rows;
+    // More than one if there may be more in the end, for a tile of one row has fewer steps.
+    if (has_free_rows())
+      plan_->tile_rows = std::max(least_rows, std::min<int64_t>(rows_of_code(), 2));
     choose_phases();
     steps_.are_streamed = !plan_->column_reduction && streamed_bytes() >= kStreamedBytes;
     runs_ = find_coded_runs(steps_, plan_->columns >= kLongRow ? plan_->columns : 0);
@@ -61,12 +74,19 @@ class TilePlanner {
       plan_->tile_columns = std::min(kTileOfCode, plan_->columns);
       plan_->parts = plan_->num_tiles = (plan_->columns - 1) / plan_->tile_columns + 1;
     }
+    if (has_free_rows()) {
+      plan_->tile_rows = std::max(least_rows, rows_of_code());
+      if (plan_->tile_rows > 1) {
+        for (CodedRun& run : runs_) run.code.tile_size = plan_->tile_rows * plan_->columns;
+      }
+      plan_->num_tiles = (plan_->rows - 1) / plan_->tile_rows + 1;
+    }
     auto made = finished();
     return has_all_codes_ ? made : nullptr;
   }
 
  private:
-  std::shared_ptr<const ClusterPlan> finished() {
+  std::shared_ptr<ClusterPlan> finished() {
     if (reads_constants()) plan_->constants = constants_.place(multiple(Extent::kFull));
     place_registers();
     emit();
@@ -90,6 +110,26 @@ class TilePlanner {
       if (made.extent == Extent::kFull && !is_in_registers(i)) return true;
     }
     return false;
+  }
+  // Whether tiles are rows that are reduced, as many as wanted.
+  bool has_free_rows() const {
+    return domain_.has_reduction && domain_.columns != 0 && !plan_->column_reduction &&
+           !steps_.reads_rows;
+  }
+  // The rows of a tile of machine code. Sums take four rows at a time.
+  int64_t rows_of_code() const {
+    int64_t width = 0;
+    for (const ClusterPlan::Base& base : plan_->bases) {
+      if (base.extent == Extent::kFull) width += base.width;
+    }
+    for (size_t i = 0; i < drafts_.size() && !runs_.empty(); ++i) {
+      const Register& made = registers_[drafts_[i].output];
+      if (drafts_[i].is_left_out || made.home != Register::Home::kScratch) continue;
+      if (made.extent == Extent::kFull && !is_in_registers(i)) width += made.width;
+    }
+    const int64_t most = std::clamp<int64_t>(plan_->rows / 8, 1, kRowsOfCode);  // several threads
+    const int64_t rows = kRowsOfCodeBytes / std::max<int64_t>(1, width * plan_->columns);
+    return std::clamp<int64_t>(rows > 4 ? rows / 4 * 4 : rows, 1, most);
   }
   bool is_in_registers(size_t step) const {
     const CodedRun* const run = run_of(step);
