@@ -1,7 +1,9 @@
 // Reductions over any set of dimensions.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <type_traits>
 #include <vector>
@@ -143,10 +145,46 @@ struct Loops {
 #pragma GCC ivdep
     for (int64_t i = 0; i < size; ++i) to[i] = Op::combine(to[i], static_cast<A>(from[i]));
   }
+  // Combines extremes as numbers. Returns false, and leaves them, if there may be NaNs.
+  static bool combine_numbers(const T* const* from, int64_t size, A* to) requires kIsExtreme {
+    using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+    constexpr bool kIsMax = std::is_same_v<Op, Maximum>;
+    constexpr Bits kSign = std::numeric_limits<Bits>::min();
+    const auto better = [](T a, T b) { return (kIsMax ? a > b : a < b) ? a : b; };
+    const auto bits = [](T value) { return std::bit_cast<Bits>(value); };
+    // The sign tells +0 from -0: a maximum is negative if all are, a minimum if any is.
+    const auto sign = [](Bits a, Bits b) { return kIsMax ? a & b : a | b; };
+    Bits best[kBlock];
+    Bits has_nan = 0;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) {
+      const T a = from[0][i], b = from[1][i], c = from[2][i], d = from[3][i], e = to[i];
+      const T found = better(better(better(a, b), better(c, d)), e);
+      const Bits signs = sign(sign(sign(bits(a), bits(b)), sign(bits(c), bits(d))), bits(e));
+      best[i] = (bits(found) & ~kSign) | (signs & kSign);
+      has_nan |= Bits{a != a} | Bits{b != b} | Bits{c != c} | Bits{d != d} | Bits{e != e};
+    }
+    if (has_nan != 0) return false;
+    std::memcpy(to, best, static_cast<size_t>(size) * sizeof(A));
+    return true;
+  }
   static void reduce_four_rows(const void* const* rows, int64_t size, void* accumulators) {
-    const T* const from[] = {static_cast<const T*>(rows[0]), static_cast<const T*>(rows[1]),
-                             static_cast<const T*>(rows[2]), static_cast<const T*>(rows[3])};
+    const T* from[] = {static_cast<const T*>(rows[0]), static_cast<const T*>(rows[1]),
+                       static_cast<const T*>(rows[2]), static_cast<const T*>(rows[3])};
     auto* to = static_cast<A*>(accumulators);
+    if constexpr (kIsExtreme) {
+      while (size > 0) {
+        const int64_t count = std::min(size, kBlock);
+        if (!combine_numbers(from, count, to)) combine_four_rows(from, count, to);
+        for (const T*& row : from) row += count;
+        to += count;
+        size -= count;
+      }
+    } else {
+      combine_four_rows(from, size, to);
+    }
+  }
+  static void combine_four_rows(const T* const* from, int64_t size, A* to) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < size; ++i) {
       const A low = Op::combine(static_cast<A>(from[0][i]), static_cast<A>(from[1][i]));
