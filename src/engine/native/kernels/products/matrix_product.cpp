@@ -45,8 +45,9 @@ int64_t even_piece(int64_t size, int64_t most, int64_t step) {
 }
 
 Cut cut(const Product& p, int64_t num_threads, size_t width) {
-  // A tile's A and C fit into the second-level cache, and a tile takes at most some milliseconds.
-  constexpr int64_t kMostRows = 192, kMostColumnBytes = 1536;
+  // The part of A that a tile packs fits in the second-level cache, and a tile takes at most some
+  // milliseconds. The larger tiles are, the fewer times operands are packed.
+  constexpr int64_t kMostRows = 384, kMostColumnBytes = 3072;
   constexpr int64_t kMostCost = int64_t{1} << 29;
   const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
   if (cost < kBriefCost) {
@@ -72,6 +73,15 @@ Cut cut(const Product& p, int64_t num_threads, size_t width) {
   }
   while (rows > kTileRowStep && (is_large() || is_few())) {
     rows = even_piece(p.m, rows / 2, kTileRowStep);
+  }
+  // So few tiles are the same number for each thread, if possible.
+  constexpr int64_t kFewTiles = 8;
+  const int64_t others = pieces(p.n, columns) * p.batches.count;
+  int64_t count = pieces(p.m, rows);
+  for (int64_t i = 1; i < num_threads && count * others < kFewTiles * num_threads; ++i) {
+    if (count * others % num_threads == 0) break;
+    rows = even_piece(p.m, pieces(p.m, count + 1), kTileRowStep);
+    count = pieces(p.m, rows);
   }
   return {even_piece(p.m, rows, kTileRowStep), columns, 1};
 }
