@@ -123,3 +123,21 @@ def test_wrong_names(tmp_path: Path, arguments: list[str], message: str) -> None
     assert done.returncode == 2
     assert message in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["taken"]
+
+
+def test_without_farcall_the_build_says_how_to_name_a_python(tmp_path: Path) -> None:
+    run(COMMAND, "new", "soft_sign", cwd=tmp_path)
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n')
+    bare.chmod(0o755)
+    done = subprocess.run(
+        ["cmake", "-S", "soft_sign", "-B", "build", f"-DPython_EXECUTABLE={bare}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    words = " ".join(done.stderr.split())
+    assert f"{bare} has no package farcall" in words
+    assert "cmake -DPython_EXECUTABLE=" in words
