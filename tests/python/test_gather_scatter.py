@@ -542,3 +542,33 @@ def test_derivatives_of_extremes_at_nans_are_those_of_jax(name: str) -> None:
 
     for found, wanted in zip(results(fc, lax), results(jax, jax.lax), strict=True):
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int16"])
+@pytest.mark.parametrize("columns", [16, 33, 64, 1000])
+def test_many_rows_are_added_in_their_order(columns: int, dtype: str) -> None:
+    """Several threads share the columns; sums of floats depend on the order."""
+    random = np.random.default_rng(columns)
+    count = 300_000 // columns
+    places = random.integers(-1, 41, count).astype(np.int32)
+    updates = (100 * random.normal(size=(count, columns))).astype(dtype)
+    table = random.normal(size=(40, columns)).astype(dtype)
+    found = fc.jit(lambda t, i, u: t.at[i].add(u, mode="drop"))(table, places, updates)
+    for i, place in enumerate(places):
+        if -40 <= place < 40:
+            table[place] += updates[i]
+    np.testing.assert_array_equal(np.asarray(found), table)
+
+
+def test_windows_that_overlap_in_part_are_added_in_their_order() -> None:
+    random = np.random.default_rng(0)
+    places = random.integers(0, 200, (3000, 1)).astype(np.int32)
+    updates = random.normal(size=(3000, 128)).astype(np.float32)
+    numbers_of = lax.ScatterDimensionNumbers((1,), (), (0,))
+    found = fc.jit(lambda x, i, u: lax.scatter_add(x, i, u, numbers_of))(
+        np.zeros(328, np.float32), places, updates
+    )
+    expected = np.zeros(328, np.float32)
+    for place, update in zip(places[:, 0], updates, strict=True):
+        expected[place : place + 128] += update
+    np.testing.assert_array_equal(np.asarray(found), expected)

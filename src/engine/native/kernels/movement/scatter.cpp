@@ -12,6 +12,7 @@
 #include "engine/native/kernels/movement/strided_copy.h"
 #include "engine/native/kernels/reductions/accumulate.h"
 #include "engine/native/kernels/reductions/windows.h"
+#include "engine/native/kernels/vector/prefetch.h"
 #include "engine/native/kernels/width.h"
 
 namespace farcall::native {
@@ -185,6 +186,8 @@ struct CombinePlan {
     int64_t size, target, update;  // strides in bytes
   };
   std::vector<Dimension> outer;
+  // Whether windows are dense runs that are the same or have no element in common.
+  bool are_rows = false;
   // The number of parts that are summed concurrently, if there are many updates of few elements.
   int64_t num_parts = 1;
   std::array<std::byte, kMaxComputeWidth> identity{};
@@ -192,6 +195,10 @@ struct CombinePlan {
   // Applies updates [first, last) for windows of one element. Requires loops for them.
   void run_elements(const KernelCall& call, void* target, int64_t first, int64_t last,
                     Tiles& tiles) const;
+  bool is_run() const {
+    const auto width = static_cast<int64_t>(widen.source_width);
+    return outer.empty() && widen.is_copy() && run_target_step == width && run_update_step == width;
+  }
   void run_once(Run target, Run updates, int64_t size) const;
   void run_window(std::byte* target, std::byte* updates) const;
 };
@@ -292,6 +299,29 @@ void run_in_parts(const CombinePlan& plan, const KernelCall& call, std::byte* ou
   }
 }
 
+// Each thread combines some columns of all windows, which are rows: the order of the updates of an
+// element stays.
+void run_in_columns(const CombinePlan& plan, const KernelCall& call, std::byte* output) {
+  const int64_t width = static_cast<int64_t>(plan.widen.source_width), size = plan.run_size;
+  const int64_t count = plan.windows.count(), line = kCacheLine / width;
+  const int64_t num_threads = num_threads_for_elements(count * size);
+  const int64_t num_parts = std::clamp<int64_t>(size / line, 1, num_threads);
+  const auto bound = [&](int64_t part) {
+    return part == num_parts ? size : size * part / num_parts / line * line;
+  };
+  auto* const updates = static_cast<std::byte*>(call.operands[2]);
+  run_tiles(num_parts, num_threads, [&](Tiles& tiles) {
+    for (int64_t part; tiles.next(part);) {
+      const int64_t first = bound(part), last = bound(part + 1);
+      plan.windows.walk_part(call.operands[1], 0, count, tiles,
+                             [&](const WindowOffsets& offsets, int64_t found) {
+                               plan.loops.runs(output + first * width, updates + first * width,
+                                               offsets, found, last - first);
+                             });
+    }
+  });
+}
+
 void run_combine(const KernelCall& call) {
   const auto& plan = *static_cast<const CombinePlan*>(call.data);
   std::byte* output = begin_output(call, plan.nbytes);
@@ -304,11 +334,10 @@ void run_combine(const KernelCall& call) {
       plan.run_elements(call, output, 0, plan.windows.count(), tiles);
     });
   }
-  const bool is_run = plan.outer.empty() && plan.widen.is_copy() && plan.run_target_step == width &&
-                      plan.run_update_step == width;
+  if (plan.are_rows) return run_in_columns(plan, call, output);
   plan.windows.walk(
       call.operands[1], /*in_any_order=*/false, [&](const WindowOffsets& offsets, int64_t count) {
-        if (is_run) return plan.loops.runs(output, updates, offsets, count, plan.run_size);
+        if (plan.is_run()) return plan.loops.runs(output, updates, offsets, count, plan.run_size);
         for (int64_t i = 0; i < count; ++i) {
           if (offsets.operand[i] < 0) continue;
           plan.run_window(output + offsets.operand[i] * width, updates + offsets.all[i] * width);
@@ -358,6 +387,12 @@ Kernel make_combine(Types inputs, Types, const Params* params) {
     plan->run_update_step = plan->outer.back().update;
     plan->outer.pop_back();
   }
+  // A run that covers the last dimensions begins at element 0 of them.
+  int64_t covered = 1;
+  for (size_t i = inputs[0].rank(); i-- > 0 && covered < plan->run_size;) {
+    covered *= inputs[0].shape()[i];
+  }
+  plan->are_rows = plan->is_run() && covered == plan->run_size;
   size_t scratch_bytes = 0;
   if constexpr (std::is_same_v<Op, Sum>) {
     plan->num_parts = num_parts_of(*plan, dtype);
