@@ -63,14 +63,15 @@ class TilePlanner {
     if (has_free_rows())
       plan_->tile_rows = std::max(least_rows, std::min<int64_t>(rows_of_code(), 2));
     choose_phases();
-    steps_.are_streamed = !plan_->column_reduction && streamed_bytes() >= kStreamedBytes;
+    steps_.are_streamed =
+        !plan_->column_reduction && width_of_bases() * domain_.size >= kStreamedBytes;
     runs_ = find_coded_runs(steps_, plan_->columns >= kLongRow ? plan_->columns : 0);
     if (runs_.empty()) return nullptr;
     for (size_t i = 0; i < runs_.size(); ++i) {
       find_pointers(steps_, runs_[i]);
       for (const size_t step : runs_[i].steps) run_of_[step] = i;
     }
-    if (domain_.columns == 0 && !uses_thread_memory()) {
+    if (domain_.columns == 0 && width_in_thread_memory() == 0) {
       plan_->tile_columns = std::min(kTileOfCode, plan_->columns);
       plan_->parts = plan_->num_tiles = (plan_->columns - 1) / plan_->tile_columns + 1;
     }
@@ -94,22 +95,23 @@ class TilePlanner {
     return make_reductions() ? std::move(plan_) : nullptr;
   }
 
-  int64_t streamed_bytes() const {
+  // The bytes of operands and results per element of a tile.
+  int64_t width_of_bases() const {
     int64_t width = 0;
     for (const ClusterPlan::Base& base : plan_->bases) {
       if (base.extent == Extent::kFull) width += base.width;
     }
-    return width * domain_.size;
+    return width;
   }
-
-  // Whether values of whole tiles are kept outside of registers.
-  bool uses_thread_memory() const {
+  // The same of values that machine code does not keep in registers.
+  int64_t width_in_thread_memory() const {
+    int64_t width = 0;
     for (size_t i = 0; i < drafts_.size(); ++i) {
       const Register& made = registers_[drafts_[i].output];
       if (drafts_[i].is_left_out || made.home != Register::Home::kScratch) continue;
-      if (made.extent == Extent::kFull && !is_in_registers(i)) return true;
+      if (made.extent == Extent::kFull && !is_in_registers(i)) width += made.width;
     }
-    return false;
+    return width;
   }
   // Whether tiles are rows that are reduced, as many as wanted.
   bool has_free_rows() const {
@@ -118,15 +120,8 @@ class TilePlanner {
   }
   // The rows of a tile of machine code. Sums take four rows at a time.
   int64_t rows_of_code() const {
-    int64_t width = 0;
-    for (const ClusterPlan::Base& base : plan_->bases) {
-      if (base.extent == Extent::kFull) width += base.width;
-    }
-    for (size_t i = 0; i < drafts_.size() && !runs_.empty(); ++i) {
-      const Register& made = registers_[drafts_[i].output];
-      if (drafts_[i].is_left_out || made.home != Register::Home::kScratch) continue;
-      if (made.extent == Extent::kFull && !is_in_registers(i)) width += made.width;
-    }
+    // Before the runs are found, all values might be in registers.
+    const int64_t width = width_of_bases() + (runs_.empty() ? 0 : width_in_thread_memory());
     const int64_t most = std::clamp<int64_t>(plan_->rows / 8, 1, kRowsOfCode);  // several threads
     const int64_t rows = kRowsOfCodeBytes / std::max<int64_t>(1, width * plan_->columns);
     return std::clamp<int64_t>(rows > 4 ? rows / 4 * 4 : rows, 1, most);
@@ -166,10 +161,7 @@ class TilePlanner {
   int64_t bytes_per_element() {
     find_last_reads(steps_);
     std::vector<int64_t> change(drafts_.size() + 1, 0);
-    int64_t always = constants_.nbytes();
-    for (const ClusterPlan::Base& base : plan_->bases) {
-      if (base.extent == Extent::kFull) always += base.width;
-    }
+    int64_t always = constants_.nbytes() + width_of_bases();
     for (const Register& each : registers_) {
       if (each.home != Register::Home::kScratch || each.extent != Extent::kFull ||
           each.made_by == kNoStep) {

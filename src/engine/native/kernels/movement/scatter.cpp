@@ -335,9 +335,10 @@ void run_combine(const KernelCall& call) {
     });
   }
   if (plan.are_rows) return run_in_columns(plan, call, output);
+  const bool is_run = plan.is_run();
   plan.windows.walk(
       call.operands[1], /*in_any_order=*/false, [&](const WindowOffsets& offsets, int64_t count) {
-        if (plan.is_run()) return plan.loops.runs(output, updates, offsets, count, plan.run_size);
+        if (is_run) return plan.loops.runs(output, updates, offsets, count, plan.run_size);
         for (int64_t i = 0; i < count; ++i) {
           if (offsets.operand[i] < 0) continue;
           plan.run_window(output + offsets.operand[i] * width, updates + offsets.all[i] * width);
