@@ -21,6 +21,8 @@ def name_of(function: Callable[..., Any]) -> str:
         function = function.func
     name = getattr(function, "__name__", None)
     name = name if isinstance(name, str) else type(function).__name__
+    if name.isascii():
+        return name
     return name.encode(errors="backslashreplace").decode()  # escapes lone surrogates
 
 

@@ -121,11 +121,12 @@ def jit(
     runs_on = _device_of_options(device, backend, where)
     statics = arguments_by_both(fun, where, "static", static_argnums, static_argnames)
     donated = arguments_by_both(fun, where, "donate", donate_argnums, donate_argnames)
-    both = {*statics[1]} & {*donated[1]} or {*statics[0]} & {*donated[0]}
-    if both:
-        raise ValueError(
-            f"{where}: {sorted(both)} are static and donated; a constant has no memory to use"
-        )
+    if statics[0] or statics[1]:
+        both = {*statics[1]} & {*donated[1]} or {*statics[0]} & {*donated[0]}
+        if both:
+            raise ValueError(
+                f"{where}: {sorted(both)} are static and donated; a constant has no memory to use"
+            )
     run, around = fun, None
     if runs_on is not None and (in_shardings is not None or out_shardings is not None):
         raise ValueError(

@@ -313,18 +313,21 @@ void State::add_memory(std::vector<Storage>& all) const {
 }
 
 StatePool::~StatePool() {
-  for (Slot& slot : slots_) delete slot.state.load();
+  for (size_t i = 0; i < kSlots; ++i) {
+    if (Slot* const slot = slot_at(i)) delete slot->state.load();
+  }
+  delete[] more_.load();
 }
 
 StatePool::Lease StatePool::take() {
   const size_t first = first_slot();
   for (size_t i = 0; i < kSlots; ++i) {
-    Slot& slot = slots_[(first + i) % kSlots];
-    State* state = slot.state.load(std::memory_order_relaxed);
+    Slot* const slot = slot_at(first + i);
+    State* state = slot ? slot->state.load(std::memory_order_relaxed) : nullptr;
     if (!state || state == busy()) continue;
-    if (slot.state.compare_exchange_strong(state, busy(), std::memory_order_acquire,
-                                           std::memory_order_relaxed)) {
-      return {state, &slot};
+    if (slot->state.compare_exchange_strong(state, busy(), std::memory_order_acquire,
+                                            std::memory_order_relaxed)) {
+      return {state, slot};
     }
   }
   return make(first);
@@ -340,14 +343,18 @@ void StatePool::Lease::clean_up() {
 
 StatePool::Lease StatePool::make(size_t first) {
   auto state = std::make_unique<State>(plan_);
-  for (size_t i = 0; i < kSlots; ++i) {
-    Slot& slot = slots_[(first + i) % kSlots];
-    State* expected = nullptr;
-    if (slot.state.compare_exchange_strong(expected, busy(), std::memory_order_relaxed)) {
-      return {state.release(), &slot};
+  for (;;) {
+    for (size_t i = 0; i < kSlots; ++i) {
+      Slot* const slot = slot_at(first + i);
+      State* expected = nullptr;
+      if (slot && slot->state.compare_exchange_strong(expected, busy(), std::memory_order_relaxed))
+        return {state.release(), slot};
     }
+    Slot* more = more_.load(std::memory_order_relaxed);
+    if (more) return {state.release(), nullptr};
+    auto made = std::make_unique<Slot[]>(kSlots - kOwnSlots);
+    if (more_.compare_exchange_strong(more, made.get(), std::memory_order_acq_rel)) made.release();
   }
-  return {state.release(), nullptr};
 }
 
 }  // namespace farcall::native

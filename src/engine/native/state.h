@@ -176,16 +176,25 @@ class StatePool {
   Lease take();
 
  private:
-  static constexpr size_t kSlots = 16;
+  // Few executables are run by more threads at the same time than there are slots in the object.
+  static constexpr size_t kSlots = 16, kOwnSlots = 4;
   struct alignas(64) Slot {
     std::atomic<State*> state{nullptr};  // null: none was made; busy(): in use
   };
 
   static State* busy() { return reinterpret_cast<State*>(alignof(State)); }
   Lease make(size_t first);
+  // Null if there are no such slots yet. Takes numbers modulo kSlots.
+  Slot* slot_at(size_t number) {
+    number %= kSlots;
+    if (number < kOwnSlots) return &slots_[number];
+    Slot* const more = more_.load(std::memory_order_acquire);
+    return more ? &more[number - kOwnSlots] : nullptr;
+  }
 
   const Plan& plan_;
-  std::array<Slot, kSlots> slots_;
+  std::array<Slot, kOwnSlots> slots_;
+  std::atomic<Slot*> more_{nullptr};  // the others, made when the first ones are in use
 };
 
 }  // namespace farcall::native

@@ -30,9 +30,10 @@ constexpr int64_t kLeastRow = 512, kLeastRowOfCode = 96;
 constexpr int64_t kTileOfCode = 8192;
 // The values of rows that machine code reads more than once take at most these bytes: a first-level
 // cache, or a small part of the second-level one.
-constexpr int64_t kRowsOfCode = 16, kRowsOfCodeBytes = int64_t{48} << 10;
-// Memory for the values of these rows, as the parts of their sums.
-constexpr int64_t kRowsBytes = int64_t{4} << 10;
+constexpr int64_t kRowsOfCode = 16;
+constexpr size_t kRowsOfCodeBytes = size_t{48} << 10;
+// Memory for the values of one of these rows, as the parts of its sum.
+constexpr size_t kRowBytes = 256;
 
 using Kind = TileStep::Kind;
 using Register = TileRegister;
@@ -49,7 +50,7 @@ class TilePlanner {
     choose_phases();
     find_last_reads(steps_);
     // Machine code that is made later uses the same memory.
-    const size_t least = has_free_rows() ? kRowsOfCodeBytes + kRowsBytes : 0;
+    const size_t least = has_free_rows() ? memory_of_code() : 0;
     auto made = finished();
     if (made) made->thread_bytes = std::max(made->thread_bytes, least);
     return made;
@@ -106,24 +107,40 @@ class TilePlanner {
   // The same of values that machine code does not keep in registers.
   int64_t width_in_thread_memory() const {
     int64_t width = 0;
+    for_each_in_thread_memory([&](const Register& made) { width += made.width; });
+    return width;
+  }
+  template <class F>
+  void for_each_in_thread_memory(const F& f) const {
     for (size_t i = 0; i < drafts_.size(); ++i) {
       const Register& made = registers_[drafts_[i].output];
       if (drafts_[i].is_left_out || made.home != Register::Home::kScratch) continue;
-      if (made.extent == Extent::kFull && !is_in_registers(i)) width += made.width;
+      if (made.extent == Extent::kFull && !is_in_registers(i)) f(made);
     }
-    return width;
   }
   // Whether tiles are rows that are reduced, as many as wanted.
   bool has_free_rows() const {
     return domain_.has_reduction && domain_.columns != 0 && !plan_->column_reduction &&
            !steps_.reads_rows;
   }
+  // The most rows of a tile of machine code: enough tiles are left for several threads.
+  int64_t most_rows_of_code() const { return std::clamp<int64_t>(plan_->rows / 8, 1, kRowsOfCode); }
+  // At most so many bytes of a thread's memory are used by a tile of machine code.
+  size_t memory_of_code() const {
+    const int64_t rows = most_rows_of_code();
+    size_t of_elements = 0;
+    for_each_in_thread_memory([&](const Register& made) {
+      of_elements += rounded(static_cast<size_t>(rows * plan_->columns) * made.width);
+    });
+    return std::min(of_elements, kRowsOfCodeBytes) + static_cast<size_t>(rows) * kRowBytes;
+  }
   // The rows of a tile of machine code. Sums take four rows at a time.
   int64_t rows_of_code() const {
     // Before the runs are found, all values might be in registers.
     const int64_t width = width_of_bases() + (runs_.empty() ? 0 : width_in_thread_memory());
-    const int64_t most = std::clamp<int64_t>(plan_->rows / 8, 1, kRowsOfCode);  // several threads
-    const int64_t rows = kRowsOfCodeBytes / std::max<int64_t>(1, width * plan_->columns);
+    const int64_t most = most_rows_of_code();
+    const int64_t rows =
+        static_cast<int64_t>(kRowsOfCodeBytes) / std::max<int64_t>(1, width * plan_->columns);
     return std::clamp<int64_t>(rows > 4 ? rows / 4 * 4 : rows, 1, most);
   }
   bool is_in_registers(size_t step) const {
