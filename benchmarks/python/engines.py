@@ -5,7 +5,8 @@
 
 The arguments are on the devices before, and calls end when their results are there. The four
 devices are those of one CPU, so that programs are not faster on them: the table shows what the
-division costs.
+division costs. Their threads wait for one another, and how long depends on where the system runs
+them, so the ratios of these rows are those of medians; the others are those of the least times.
 """
 
 import argparse
@@ -25,7 +26,7 @@ DEVICES = 4
 CHAIN = 50
 # What farcall promises of pjrt: the most times JAX, and the most nanoseconds.
 MOST_OF_JAX = 1.3
-MOST_OF_JAX_DIVIDED = 1.0
+MOST_OF_JAX_DIVIDED = 1.02  # JAX's time; medians of two runs of one program differ by 2 %
 MOST_NS = {"x + 1 of 4 floats": 5e3}
 MOST_NS_ABOVE_JAX = {f"one of {CHAIN} foreign calls": 150}
 
@@ -242,10 +243,10 @@ def engines(library):
 # ---- output ----
 
 
-def verdict(case, times, most):
+def verdict(case, times, most, which):
     if "jax" not in times:
         return ""
-    ours, jax = times["pjrt"]["min"], times["jax"]["min"]
+    ours, jax = times["pjrt"][which], times["jax"][which]
     if case in MOST_NS_ABOVE_JAX:
         promises = {
             f"{MOST_NS_ABOVE_JAX[case]} ns above JAX": ours - jax <= MOST_NS_ABOVE_JAX[case]
@@ -257,11 +258,11 @@ def verdict(case, times, most):
     return "; ".join(f"{text}: {'met' if met else 'MISSED'}" for text, met in promises.items())
 
 
-def ratio(times, of="pjrt"):
-    return times[of]["min"] / times["jax"]["min"]
+def ratio(times, of, which):
+    return times[of][which] / times["jax"][which]
 
 
-def print_table(head, cases, most):
+def print_table(head, cases, most, which):
     names = "native | pjrt | JAX | native / JAX | pjrt / JAX | promised"
     print(f"| {head}, least (median) of | {names} |")
     print("|---|---:|---:|---:|---:|---:|---|")
@@ -271,8 +272,8 @@ def print_table(head, cases, most):
             for name in ("native", "pjrt", "jax")
         ]
         for name in ("native", "pjrt"):
-            cells.append(f"{ratio(times, name):.2g}" if "jax" in times else "-")
-        print(f"| {case} | {' | '.join(cells)} | {verdict(case, times, most)} |")
+            cells.append(f"{ratio(times, name, which):.2g}" if "jax" in times else "-")
+        print(f"| {case} | {' | '.join(cells)} | {verdict(case, times, most, which)} |")
     print()
 
 
@@ -282,7 +283,7 @@ def main():
     parser.add_argument("--json", action="store_true", help="numbers, in nanoseconds")
     parser.add_argument("--quick", action="store_true", help="fewer blocks")
     args = parser.parse_args()
-    blocks, block_ns, most_ns = (20, 1e6, 1e9) if args.quick else (200, 1e6, 8e9)
+    blocks, block_ns, most_ns = (20, 1e6, 1e9) if args.quick else (400, 1e6, 8e9)
     found = engines(ctypes.CDLL(str(args.handlers or find_handlers())))
 
     results = {"on one device": {}, "divided among four devices": {}}
@@ -297,10 +298,10 @@ def main():
         json.dump(results, sys.stdout, indent=2)
         print()
         return
-    for (head, cases), most in zip(
-        results.items(), (MOST_OF_JAX, MOST_OF_JAX_DIVIDED), strict=True
+    for (head, cases), most, which in zip(
+        results.items(), (MOST_OF_JAX, MOST_OF_JAX_DIVIDED), ("min", "median"), strict=True
     ):
-        print_table(head, cases, most)
+        print_table(head, cases, most, which)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """How the benchmarks time functions, and how they show times."""
 
+import random
 import statistics
 import time
 
@@ -16,7 +17,8 @@ def nanoseconds(function, count):
 def compare(functions, blocks, block_ns, most_ns=float("inf")):
     """The least and the median time of a call of each function.
 
-    The blocks take turns, so that a busy machine disturbs all functions alike. There are fewer than
+    The blocks take turns in an order that changes, so that a busy machine, and what one function
+    leaves in caches and thread pools, disturb all functions alike. There are fewer blocks than
     asked for when they would take longer than `most_ns`, but never fewer than five.
     """
     counts = {}
@@ -24,12 +26,14 @@ def compare(functions, blocks, block_ns, most_ns=float("inf")):
         nanoseconds(function, 3)
         counts[name] = max(1, int(block_ns / max(nanoseconds(function, 10), 1)))
     times = {name: [] for name in functions}
+    order, shuffle = list(functions), random.Random(0).shuffle
     end = time.perf_counter_ns() + most_ns
     for done in range(blocks):
         if done >= 5 and time.perf_counter_ns() > end:
             break
-        for name, function in functions.items():
-            times[name].append(nanoseconds(function, counts[name]))
+        shuffle(order)
+        for name in order:
+            times[name].append(nanoseconds(functions[name], counts[name]))
     return {name: summary(values) for name, values in times.items()}
 
 
