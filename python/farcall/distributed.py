@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -34,10 +35,12 @@ def initialize(
     """Joins the processes started by ``mpirun -n …``. Call it once, before creating arrays.
 
     Afterwards ``devices()`` returns the devices of all processes, and ``local_devices()`` those of
-    this process. MPI is initialized here unless it already is, for example by mpi4py; it is
-    finalized when the program ends. All processes must run the same programs over their common
-    devices, in the same order. If they differ, or if a process fails, ends or exceeds the timeout,
-    the other processes raise an error.
+    this process. The devices of a plugin belong to one process: if ``pjrt`` is the default engine,
+    ``devices("native")`` are those of all processes, and a RuntimeWarning says so. MPI is
+    initialized here unless it already is, for example by mpi4py; it is finalized when the program
+    ends. All processes must run the same programs over their common devices, in the same order. If
+    they differ, or if a process fails, ends or exceeds the timeout, the other processes raise an
+    error.
 
     Args:
       coordinator_address, local_device_ids: accepted for compatibility with JAX; ignored.
@@ -69,6 +72,21 @@ def initialize(
     for name, (given, is_set) in set_by_mpirun.items():
         if given is not None and given != is_set:
             raise ValueError(f"distributed.initialize: {name} is {given}, and mpirun set {is_set}")
+    _warn_of_own_devices()
+
+
+def _warn_of_own_devices() -> None:
+    if _core.distributed.process_count() == 1 or _core.devices.default_device().engine != "pjrt":
+        return
+    if len({device.process_index for device in _core.devices.find_devices("pjrt")}) > 1:
+        return  # a plugin that connects processes
+    warnings.warn(
+        "distributed.initialize: the default engine is pjrt, so devices() are those of this "
+        "process alone, and programs over them do not reach other processes. The devices of all "
+        "processes are devices('native')",
+        RuntimeWarning,
+        stacklevel=3,
+    )
 
 
 def is_initialized() -> bool:

@@ -29,7 +29,13 @@ CClient* create(const Plugin& plugin, const ClientOptions& options) {
   args.options = options.rows().data();
   args.num_options = options.rows().size();
   if (Processes* job = processes()) share_store(*job, args);
-  plugin.call(args);
+  try {
+    plugin.call(args);
+  } catch (const Error& error) {
+    const std::string given = environment("FARCALL_PJRT_OPTIONS");
+    if (given.empty()) throw;
+    error.raise_with(fmt::format("{}. FARCALL_PJRT_OPTIONS is \"{}\"", error.message(), given));
+  }
   return args.client;
 }
 
