@@ -178,8 +178,16 @@ ProgramPtr read_program(const std::string& path) {
     throw Failure(tools::kUsage, fmt::format("{} is a library: name its handler, {}:SYMBOL.",
                                              farcall::quoted(path), path));
   }
-  const ProgramPtr program =
-      bytes.starts_with("farcall\n") ? deserialize_program(bytes).program : parse_program(bytes);
+  if (std::filesystem::path(path).extension() == ".py") {
+    throw Failure(tools::kUsage,
+                  fmt::format("{} is Python. Give a file of program text, which "
+                              "farcall.make_program(f)(*arguments).to_text() returns.",
+                              farcall::quoted(path)));
+  }
+  const ProgramPtr program = with_error_prefix(path == "-" ? "standard input" : path, [&] {
+    return bytes.starts_with("farcall\n") ? deserialize_program(bytes).program
+                                          : parse_program(bytes);
+  });
   if (!program->name.empty()) return program;
   // The name that appears in profiles.
   auto named = std::make_shared<Program>(*program);

@@ -221,6 +221,7 @@ TEST_F(Run, EndsWithTwoForWrongUse) {
   expect({"run", program(), "--save", "out.txt"}, "ends with .npy");
   expect({"run", program(), "--ret", "f32[3]"}, "are for a handler");
   expect({"run", checked_library("sound_own")}, "sound_own.so:SYMBOL");
+  expect({"run", file("program.py", "print(1)")}, "is Python. Give a file of program text");
 }
 
 TEST_F(Run, EndsWithThreeForWhatCannotRun) {
@@ -231,7 +232,8 @@ TEST_F(Run, EndsWithThreeForWhatCannotRun) {
   };
   expect({"run", path("none.txt")}, "there is no file");
   expect({"run", "none.so:f"}, "there is no file \"none.so\".");
-  expect({"run", file("wrong.txt", "{ lambda ; a:f32[3]. let b = nonsense a in (b,) }")}, "line 1");
+  expect({"run", file("wrong.txt", "{ lambda ; a:f32[3]. let b = nonsense a in (b,) }")},
+         "wrong.txt: program text, line 1");
   expect({"run", file("cut.fc", "farcall\nxx")}, "saved program");
 }
 
