@@ -26,10 +26,20 @@ DeviceBuffer::~DeviceBuffer() = default;
 
 void* DeviceBuffer::address() const { return nullptr; }
 
-// Memory of scalars and short vectors.
-struct Storage::Small {
-  static constexpr size_t kBytes = 64;
-  using Blocks = detail::FreeBlocks<sizeof(Block) + kAlignment + kBytes>;
+// Memory below detail::kPooledBytes: the block, what the alignment may take, and the bytes.
+struct Storage::OnHost {
+  static constexpr size_t kOwnBytes = sizeof(Block) + kAlignment;
+  // Scalars and short vectors.
+  static constexpr size_t kSmall = 64;
+  using SmallBlocks = detail::FreeBlocks<kOwnBytes + kSmall>;
+
+  static void* take(size_t nbytes) {
+    return nbytes <= kSmall ? SmallBlocks::take() : detail::take_block_of(kOwnBytes + nbytes);
+  }
+  static void give(void* allocation, size_t nbytes) {
+    nbytes <= kSmall ? SmallBlocks::give(allocation)
+                     : detail::give_block_of(allocation, kOwnBytes + nbytes);
+  }
 };
 
 Storage Storage::allocate(size_t nbytes) {
@@ -42,8 +52,7 @@ Storage Storage::allocate(size_t nbytes) {
   }
   // malloc plus alignment by hand: unlike aligned_alloc, malloc serves small sizes from a
   // per-thread cache, which makes a result of a few floats three times cheaper.
-  void* allocation = nbytes <= Small::kBytes ? Small::Blocks::take()
-                                             : std::malloc(sizeof(Block) + kAlignment + nbytes);
+  void* const allocation = OnHost::take(nbytes);
   if (!allocation) throw_no_memory(nbytes);
   const auto first = reinterpret_cast<uintptr_t>(allocation) + sizeof(Block);
   const auto data = (first + kAlignment - 1) / kAlignment * kAlignment;
@@ -84,9 +93,9 @@ void Storage::destroy(Block* block) {
   }
   if (block->allocation) {
     void* allocation = block->allocation;
-    const bool is_small = block->nbytes <= Small::kBytes;
+    const size_t nbytes = block->nbytes;
     block->~Block();
-    return is_small ? Small::Blocks::give(allocation) : std::free(allocation);
+    return OnHost::give(allocation, nbytes);
   }
   if (block->release) block->release(block->context);
   delete block->buffer;

@@ -39,7 +39,7 @@ class FirstEqual {
     size_t hash = 0;
     uint32_t number = kFree;
   };
-  std::vector<Slot> slots_;
+  std::vector<Slot, KeptMemory<Slot>> slots_;
 };
 
 size_t hash_of_bytes(const void* data, size_t size) {

@@ -35,9 +35,9 @@ Liveness find_live(const Program& program, const std::vector<bool>& wanted) {
   return live;
 }
 
-template <class T>
-std::vector<T> keep(const std::vector<T>& items, const std::vector<bool>& flags) {
-  std::vector<T> kept;
+template <class Vector>
+Vector keep(const Vector& items, const std::vector<bool>& flags) {
+  Vector kept;
   for (size_t i = 0; i < items.size(); ++i) {
     if (flags[i]) kept.push_back(items[i]);
   }
@@ -92,7 +92,7 @@ Equation prune_scan(const Equation& scan, const std::vector<bool>& is_read) {
 }  // namespace
 
 ProgramPtr remove_dead_code(ProgramPtr program) {
-  const std::vector<Equation>& equations = program->equations;
+  const Equations& equations = program->equations;
   std::vector<bool> is_read(program->variable_types.size(), false);
   const auto mark = [&](Atom atom) {
     if (atom.is_variable()) is_read[atom.index] = true;

@@ -42,7 +42,7 @@ class Simplifier {
   std::vector<uint32_t> defined_at_;  // by variable: its equation, or kNone
   std::vector<uint32_t>
       changed_at_;  // by equation: the index of its replacement in changed_, or kNone
-  std::vector<Equation> changed_;
+  Equations changed_;
   std::vector<bool> goes_;  // by equation
   std::vector<bool> is_output_, of_calls_;
   bool is_changed_ = false;

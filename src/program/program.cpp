@@ -39,8 +39,8 @@ class Comparison {
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  template <class T, class Same>
-  static bool equal(const std::vector<T>& a, const std::vector<T>& b, Same same) {
+  template <class Vector, class Same>
+  static bool equal(const Vector& a, const Vector& b, Same same) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
   }
 

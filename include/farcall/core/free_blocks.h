@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <new>
 
 // Under the address sanitizer none are kept, so that it finds uses of freed blocks.
 #if defined(__SANITIZE_ADDRESS__)
@@ -36,7 +37,7 @@ class FreeBlocks {
 
  private:
 #if FARCALL_KEEPS_FREE_BLOCKS
-  static constexpr size_t kMostBlocks = 16;
+  static constexpr size_t kMostBlocks = kBytes <= 2048 ? 16 : 4;
 #else
   static constexpr size_t kMostBlocks = 0;
 #endif
@@ -68,6 +69,55 @@ class FreeBlocks {
   static inline thread_local constinit Kept kept_{};
 };
 
+// Calls `kept` with the blocks for this size, or `others` if there are none.
+template <class Kept, class Others>
+auto with_blocks_of(size_t nbytes, const Kept& kept, const Others& others) {
+  if (nbytes <= 1000 || nbytes > 16384) return others();  // malloc() keeps small ones itself
+  if (nbytes <= 1024) return kept(FreeBlocks<1024>());
+  if (nbytes <= 2048) return kept(FreeBlocks<2048>());
+  if (nbytes <= 4096) return kept(FreeBlocks<4096>());
+  if (nbytes <= 8192) return kept(FreeBlocks<8192>());
+  return kept(FreeBlocks<16384>());
+}
+
+// malloc() and free() of blocks of any size, of which each thread keeps some of 1 KiB to 16 KiB. At
+// requests of such sizes the C library merges all small blocks that are free, which takes longer
+// than compiling a small program if there are many. give_block_of() takes the size that
+// take_block_of() took.
+inline void* take_block_of(size_t nbytes) noexcept {
+  return with_blocks_of(
+      nbytes, [&]<class Blocks>(Blocks) { return Blocks::take(); },
+      [&] { return std::malloc(nbytes); });
+}
+inline void give_block_of(void* block, size_t nbytes) noexcept {
+  with_blocks_of(
+      nbytes, [&]<class Blocks>(Blocks) { Blocks::give(block); }, [&] { std::free(block); });
+}
+
 }  // namespace farcall::detail
+
+namespace farcall {
+
+// The allocator of vectors that live as briefly as a program that a pass changes.
+template <class T>
+struct KeptMemory {
+  using value_type = T;
+
+  KeptMemory() = default;
+  template <class U>
+  KeptMemory(const KeptMemory<U>&) noexcept {}
+
+  T* allocate(size_t count) {
+    void* const block = detail::take_block_of(count * sizeof(T));
+    if (!block) throw std::bad_alloc();
+    return static_cast<T*>(block);
+  }
+  void deallocate(T* block, size_t count) noexcept {
+    detail::give_block_of(block, count * sizeof(T));
+  }
+  friend bool operator==(const KeptMemory&, const KeptMemory&) { return true; }
+};
+
+}  // namespace farcall
 
 #undef FARCALL_KEEPS_FREE_BLOCKS

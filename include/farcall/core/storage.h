@@ -81,7 +81,7 @@ class FARCALL_API Storage {
     void (*release)(void*) = nullptr;
     void* context = nullptr;
   };
-  struct Small;
+  struct OnHost;
 
   explicit Storage(Block* block) : block_(block) {}
   void retain() const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <farcall/core/export.h>
+#include <farcall/core/free_blocks.h>
 #include <farcall/core/shape_dtype.h>
 #include <farcall/core/storage.h>
 #include <farcall/program/derived.h>
@@ -56,6 +57,8 @@ struct Equation {
   SourceLocationPtr where;  // may be null
 };
 
+using Equations = std::vector<Equation, KeptMemory<Equation>>;
+
 // An array that the function closed over: a variable with a value.
 struct Constant {
   uint32_t variable = 0;
@@ -72,7 +75,7 @@ class FARCALL_API Program {
   std::vector<Literal> literals;
   std::vector<Constant> constants;
   std::vector<uint32_t> inputs;
-  std::vector<Equation> equations;
+  Equations equations;
   std::vector<Atom> outputs;
   std::vector<std::string> axis_names;  // mapped axes that equations refer to, sorted
   bool holds_callback = false;          // in this program or in a nested one

@@ -43,7 +43,7 @@ class Sinker {
   }
   // Rewrites `changed`, which is the program or a copy of it.
   void run(Program& changed) {
-    const std::vector<Equation> equations = std::exchange(changed.equations, {});
+    const Equations equations = std::exchange(changed.equations, {});
     for (const Equation& equation : equations) {
       if (is_moved(equation) && group_of(values_[equation.outputs[0]]).saved > 0) {
         add_moved(equation, changed);

@@ -116,7 +116,7 @@ struct LivePart {
 LivePart live_part(const Program& program, const std::vector<bool>& wanted) {
   Program live = program;
   live.outputs = select<Atom>(program.outputs, wanted);
-  std::vector<Equation> equations = std::exchange(live.equations, {});
+  Equations equations = std::exchange(live.equations, {});
   live.equations.reserve(equations.size());
   std::vector<bool> is_read(program.variable_types.size(), false);
   const auto read = [&](std::span<const Atom> atoms) {

@@ -1,7 +1,9 @@
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -60,8 +62,39 @@ TEST(FreeBlocks, AreTakenAndGivenWhileAThreadEnds) {
   }).join();
 }
 
+// Sizes below and above each size of the blocks that are kept.
+TEST(FreeBlocks, OfAnySizeAreDistinctAndWritable) {
+  for (const size_t nbytes :
+       {0, 1, 1000, 1001, 1024, 1025, 2048, 2049, 4096, 4097, 8192, 8193, 16384, 16385, 100000}) {
+    for (int round = 0; round < 2; ++round) {
+      std::vector<unsigned char*> blocks;
+      for (int i = 0; i < 20; ++i) {
+        blocks.push_back(static_cast<unsigned char*>(detail::take_block_of(nbytes)));
+        ASSERT_NE(blocks.back(), nullptr);
+        std::memset(blocks.back(), i, nbytes);
+      }
+      for (size_t i = 0; i < blocks.size(); ++i) {
+        for (size_t j = 0; j < nbytes; j += 97) ASSERT_EQ(blocks[i][j], i);
+        detail::give_block_of(blocks[i], nbytes);
+      }
+    }
+  }
+}
+
+TEST(KeptMemory, VectorsGrowMoveAndCompare) {
+  std::vector<int64_t, KeptMemory<int64_t>> numbers;
+  for (int64_t i = 0; i < 5000; ++i) numbers.push_back(i);
+  auto copy = numbers;
+  const auto moved = std::move(numbers);
+  EXPECT_EQ(copy, moved);
+  copy.resize(130);
+  copy.shrink_to_fit();
+  EXPECT_EQ(copy.back(), 129);
+  EXPECT_EQ(moved.back(), 4999);
+}
+
 TEST(SmallStorages, AreAlignedAndKeepTheirBytesAroundTheSmallSize) {
-  for (const size_t nbytes : {0, 1, 63, 64, 65, 128}) {
+  for (const size_t nbytes : {0, 1, 63, 64, 65, 128, 900, 1000, 2000, 4096, 16384, 20000}) {
     std::vector<Storage> storages;
     for (int i = 0; i < 40; ++i) {
       storages.push_back(Storage::allocate(nbytes));

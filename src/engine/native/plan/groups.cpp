@@ -276,7 +276,7 @@ GroupedProgram group_equations(ProgramPtr program, RunsLong runs_long, size_t mo
   std::vector<EquationGroup> groups = grouping.form();
   if (groups.empty()) return {std::move(program), {}};
   const std::vector<size_t> order = grouping.order();
-  std::vector<Equation> equations;
+  Equations equations;
   for (const size_t i : order) equations.push_back(program->equations[i]);
   const std::shared_ptr<Program> changed = to_change(std::move(program));
   changed->equations = std::move(equations);
