@@ -136,8 +136,8 @@ TEST(Mpi, ProcessesShareKeysAndValues) {
 
 TEST(Mpi, ClientsOfAPluginFindEachOther) {
   setenv("FARCALL_PJRT_PLUGIN", STORE_PLUGIN, 1);
-  const auto with_options = [](const char* options) {
-    setenv("FARCALL_PJRT_OPTIONS", options, 1);
+  const auto with_options = [](const std::string& options) {
+    setenv("FARCALL_PJRT_OPTIONS", options.c_str(), 1);
     return message_of([] { find_engine("pjrt").devices(); });
   };
   const std::string id = std::to_string(me());
@@ -145,9 +145,11 @@ TEST(Mpi, ClientsOfAPluginFindEachOther) {
                              " of 2: error 5 no process has put key \"nobody's\" within 0 s; "
                              "20000 times " +
                              (me() == 0 ? "b; 20000 times b" : "a; 20000 times a") +
-                             "; error 4 no process has put key \"nobody's\" within 0.02 s";
-  EXPECT_EQ(with_options("num_nodes=2"), wanted);
-  EXPECT_EQ(with_options(("num_nodes=2,node_id=" + id).c_str()), wanted);
+                             "; error 4 no process has put key \"nobody's\" within 0.02 s. "
+                             "FARCALL_PJRT_OPTIONS is ";
+  for (const std::string& options : {std::string("num_nodes=2"), "num_nodes=2,node_id=" + id}) {
+    EXPECT_EQ(with_options(options), wanted + '"' + options + '"');
+  }
   EXPECT_THAT(with_options("num_nodes=3"), HasSubstr("num_nodes=3, but the job has 2 processes"));
 }
 
