@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from farcall import _core
+from farcall._devices import is_local
 from farcall._lazy import lazy_names
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def initialize(
 def _warn_of_own_devices() -> None:
     if _core.distributed.process_count() == 1 or _core.devices.default_device().engine != "pjrt":
         return
-    if len({device.process_index for device in _core.devices.find_devices("pjrt")}) > 1:
+    if not all(map(is_local, _core.devices.find_devices("pjrt"))):
         return  # a plugin that connects processes
     warnings.warn(
         "distributed.initialize: the default engine is pjrt, so devices() are those of this "

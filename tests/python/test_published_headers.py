@@ -112,7 +112,7 @@ def test_any_number_of_buffers(handlers: Handlers) -> None:
     assert total == 16
 
 
-def test_state_lives_as_long_as_the_compiled_call(handlers: Handlers) -> None:
+def test_a_compiled_call_has_one_state(handlers: Handlers) -> None:
     alive = handlers.library.portable_counters_alive
     alive.restype = ctypes.c_int64
     before = alive()
@@ -138,9 +138,14 @@ def test_scratch_threads_and_results_that_come_later(handlers: Handlers) -> None
     with pytest.raises(fc.FfiError, match="lost on the way"):
         handlers.number("future", fail=True)
     assert handlers.number("run_id") != 0
+    if handlers.header >= 600:
+        assert handlers.number("ordinal") == 0
 
 
 def test_errors_leave_the_device_usable(handlers: Handlers) -> None:
+    with pytest.raises(fc.FfiError, match="told to") as caught:
+        handlers.call("fail", [], code=np.int32(5), message="told to")
+    assert caught.value.code == "NOT_FOUND"
     x = np.ones(2, np.float32)
     kind = fc.ShapeDtypeStruct((2,), np.float32)
     for _ in range(2):
