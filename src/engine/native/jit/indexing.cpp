@@ -197,8 +197,6 @@ class Access {
   const Arg address_;
 };
 
-Arg number(int64_t value) { return Arg::constant(static_cast<uint64_t>(value)); }
-
 Arg load_part(Builder& b, RegType type, int bytes, Arg address, bool may_change) {
   Inst inst{.op = Op::kLoad, .bytes = static_cast<uint8_t>(bytes), .type = type, .args = {address}};
   if (!may_change) return b.add(inst);
@@ -244,25 +242,25 @@ std::vector<Access::Part> Access::parts_of(const Windows::Window& window) const 
 }
 
 Arg Access::moved_inside(Arg start, int64_t limit) {
-  if (limit == 0) return number(0);
-  const Arg low =
-      b_.select(kInteger, b_.compare(Cond::kLt, kInteger, start, number(0)), start, number(0));
-  const Arg is_above = b_.compare(Cond::kGt, kInteger, low, number(limit));
-  return b_.select(kInteger, is_above, low, number(limit));
+  if (limit == 0) return Arg::number(0);
+  const Arg low = b_.select(kInteger, b_.compare(Cond::kLt, kInteger, start, Arg::number(0)), start,
+                            Arg::number(0));
+  const Arg is_above = b_.compare(Cond::kGt, kInteger, low, Arg::number(limit));
+  return b_.select(kInteger, is_above, low, Arg::number(limit));
 }
 
 Arg Access::bytes_of(Arg start, int64_t stride) {
   const auto bytes = static_cast<uint64_t>(stride * width_);
   if (!std::has_single_bit(bytes)) return b_.add(Op::kMul, kInteger, {start, Arg::constant(bytes)});
-  return b_.add(Op::kShiftLeft, kInteger, {start, number(std::countr_zero(bytes))});
+  return b_.add(Op::kShiftLeft, kInteger, {start, Arg::number(std::countr_zero(bytes))});
 }
 
 Arg Access::address_of(const Windows::Window& window) {
-  Arg offset = number(window.offset * width_);
+  Arg offset = Arg::number(window.offset * width_);
   for (size_t i = 0; i < windows_.components.size(); ++i) {
     const auto& [limit, stride] = windows_.components[i];
     const Arg part = bytes_of(moved_inside(window.starts[i], limit), stride);
-    offset = offset == number(0) ? part : b_.add(Op::kAdd, kInteger, {offset, part});
+    offset = offset == Arg::number(0) ? part : b_.add(Op::kAdd, kInteger, {offset, part});
   }
   return b_.add(Op::kAdd, kInteger, {address_, offset});
 }
@@ -274,7 +272,7 @@ Value Access::read(const FillValue& fill, bool may_change) {
     const Arg first = address_of(window);
     Arg is_inside = Arg::constant(1);
     for (size_t i = 0; i < windows_.components.size() && windows_.outside == Outside::kFill; ++i) {
-      const Arg limit = number(windows_.components[i].limit);
+      const Arg limit = Arg::number(windows_.components[i].limit);
       const Arg fits = b_.compare(Cond::kBelowOrEqual, kInteger, window.starts[i], limit);
       is_inside = i == 0 ? fits : b_.add(Op::kAnd, general(4), {is_inside, fits});
     }
@@ -302,7 +300,7 @@ void Access::update(const Value& updates, std::string_view combine) {
     }
     const uint32_t end = b_.new_label();
     for (size_t i = 0; i < windows_.components.size() && windows_.outside == Outside::kDrop; ++i) {
-      const Arg limit = number(windows_.components[i].limit);
+      const Arg limit = Arg::number(windows_.components[i].limit);
       b_.branch(Cond::kAbove, kInteger, window.starts[i], limit, end);
     }
     for (size_t i = 0; i < parts.size(); ++i) {

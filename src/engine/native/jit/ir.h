@@ -51,6 +51,7 @@ struct Arg {
 
   static Arg reg(Reg reg) { return {Kind::kReg, reg}; }
   static Arg constant(uint64_t bits) { return {Kind::kConst, bits}; }
+  static Arg number(int64_t value) { return constant(static_cast<uint64_t>(value)); }
   bool is_reg() const { return kind == Kind::kReg; }
   bool is_const() const { return kind == Kind::kConst; }
   Reg as_reg() const { return static_cast<Reg>(bits); }

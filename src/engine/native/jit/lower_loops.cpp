@@ -204,7 +204,7 @@ Values Lowering::run_scan(const ScanParams& scan, std::span<const Value> inputs)
   const size_t num_ys = scan.jaxpr->outputs.size() - num_carry;
   if (xs.empty() && num_ys == 0 && scan.length > 0) {
     std::vector<Carried> carries = begin_carries(initial);
-    loop_count(carries, Arg::constant(static_cast<uint64_t>(scan.length)),
+    loop_count(carries, Arg::number(scan.length),
                [&] { return run(*scan.jaxpr, joined<Values>(consts, values_of(carries))); });
     return values_of(carries);
   }

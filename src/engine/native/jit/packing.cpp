@@ -94,7 +94,7 @@ std::vector<Packing> packings_of(std::initializer_list<const Program*> programs)
 
 Arg offset(Builder& builder, Arg address, int64_t bytes) {
   if (bytes == 0) return address;
-  return builder.add(Op::kAdd, general(8), {address, Arg::constant(static_cast<uint64_t>(bytes))});
+  return builder.add(Op::kAdd, general(8), {address, Arg::number(bytes)});
 }
 
 Value load(Builder& builder, const Packing& packing, ShapeDtype type, Arg address, LoadTime time) {

@@ -95,7 +95,7 @@ Value Products::vector_times_matrix(Builder& builder, ShapeDtype result, int64_t
     };
     if (depth >= kSums) {
       const Reg left = builder.new_carry(address);
-      builder.move(left, address, Arg::constant(static_cast<uint64_t>(depth / kSums)));
+      builder.move(left, address, Arg::number(depth / kSums));
       const uint32_t top = builder.new_label();
       builder.begin_loop();
       builder.label(top);

@@ -36,8 +36,6 @@ bool is_division(const TileOperation& operation) {
          operation.operation.dtype == DType::kFloat32;
 }
 
-Arg number(int64_t value) { return Arg::constant(static_cast<uint64_t>(value)); }
-
 // The bits of a constant in a register. Halves are widened.
 uint64_t constant_bits(const TileValue& value) {
   if (!is_half(value.dtype)) return value.bits;
@@ -160,9 +158,7 @@ void TileLowering::begin() {
 // The offset in bytes of the element with this number.
 Arg TileLowering::offset(Arg number, int width) {
   const int shift = std::countr_zero(static_cast<unsigned>(width));
-  return shift == 0 ? number
-                    : b_.add(Op::kShiftLeft, general(8),
-                             {number, Arg::constant(static_cast<uint64_t>(shift))});
+  return shift == 0 ? number : b_.add(Op::kShiftLeft, general(8), {number, Arg::number(shift)});
 }
 
 // `first`: the number of the first element of the row.
@@ -401,9 +397,9 @@ void TileLowering::add_rest_to_sum(Arg first, Arg count) {
   const uint32_t done = b_.new_label();
   Arg left = b_.add(Op::kSub, type, {count, first});
   for (int i = 0; i < vectors_; ++i) {
-    b_.branch(Cond::kLe, type, left, number(0), done);
+    b_.branch(Cond::kLe, type, left, Arg::number(0), done);
     body(first, b_.add(Op::kTileMask, mask(width_, lanes_), {left}), i, 1);
-    left = b_.add(Op::kSub, type, {left, number(lanes_)});
+    left = b_.add(Op::kSub, type, {left, Arg::number(lanes_)});
   }
   b_.label(done);
 }
@@ -443,13 +439,13 @@ Code TileLowering::whole() {
   const Arg count = b_.add(Op::kCount, type, {}), rows = b_.add(Op::kRows, type, {});
   const Reg row = b_.new_carry(type), first = b_.new_carry(type);
   const uint32_t top = b_.new_label();
-  b_.move(row, type, number(0));
-  b_.move(first, type, number(0));
+  b_.move(row, type, Arg::number(0));
+  b_.move(first, type, Arg::number(0));
   b_.begin_loop();
   b_.label(top);
   begin_row(Arg::reg(row), Arg::reg(first));
   elements();
-  b_.move(row, type, b_.add(Op::kAdd, type, {Arg::reg(row), number(1)}));
+  b_.move(row, type, b_.add(Op::kAdd, type, {Arg::reg(row), Arg::number(1)}));
   b_.move(first, type, b_.add(Op::kAdd, type, {Arg::reg(first), count}));
   b_.branch(Cond::kLt, type, Arg::reg(row), rows, top);
   b_.end_loop();
@@ -461,16 +457,16 @@ void TileLowering::elements() {
   const RegType type = general(8);
   const int64_t step = int64_t{vectors_} * lanes_;
   const Arg count = b_.add(Op::kCount, type, {});
-  const Arg limit = b_.add(Op::kSub, type, {count, number(step - 1)});
+  const Arg limit = b_.add(Op::kSub, type, {count, Arg::number(step - 1)});
   const Reg first = b_.new_carry(type);
   const uint32_t top = b_.new_label(), rest = b_.new_label(), done = b_.new_label();
-  b_.move(first, type, number(0));
+  b_.move(first, type, Arg::number(0));
   if (run_.sum) begin_sum();
-  b_.branch(Cond::kLe, type, limit, number(0), rest);
+  b_.branch(Cond::kLe, type, limit, Arg::number(0), rest);
   b_.begin_loop();
   b_.label(top);
   for (int i = 0; i < vectors_; i += copies_) body(Arg::reg(first), {}, i, copies_);
-  b_.move(first, type, b_.add(Op::kAdd, type, {Arg::reg(first), number(step)}));
+  b_.move(first, type, b_.add(Op::kAdd, type, {Arg::reg(first), Arg::number(step)}));
   b_.branch(Cond::kLt, type, Arg::reg(first), limit, top);
   b_.end_loop();
   b_.settle(first);
@@ -487,7 +483,7 @@ void TileLowering::elements() {
   b_.label(rest_top);
   const Arg left = b_.add(Op::kSub, type, {count, Arg::reg(next)});
   body(Arg::reg(next), b_.add(Op::kTileMask, mask(width_, lanes_), {left}), 0, 1);
-  b_.move(next, type, b_.add(Op::kAdd, type, {Arg::reg(next), number(lanes_)}));
+  b_.move(next, type, b_.add(Op::kAdd, type, {Arg::reg(next), Arg::number(lanes_)}));
   b_.branch(Cond::kLt, type, Arg::reg(next), count, rest_top);
   b_.end_loop();
   b_.label(done);
