@@ -14,16 +14,25 @@ endfunction()
 
 # farcall_align_jumps(<target> <scope>)
 #
+# Adds the options of farcall_jump_options() to a target.
+function(farcall_align_jumps target scope)
+  farcall_jump_options(options)
+  target_compile_options(${target} ${scope} ${options})
+endfunction()
+
+# farcall_jump_options(<variable>)
+#
 # Intel's processors from Skylake to Comet Lake keep no jump that touches a boundary of 32 bytes in their
 # cache of decoded instructions, which costs up to a third of a short call. Where the assembler can move
-# such jumps, this lets it.
-function(farcall_align_jumps target scope)
+# such jumps, the variable is set to the option that lets it; elsewhere to nothing.
+function(farcall_jump_options variable)
+  set(option -Wa,-mbranches-within-32B-boundaries)
+  set(${variable} "" PARENT_SCOPE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     include(CheckCXXCompilerFlag)
-    check_cxx_compiler_flag(-Wa,-mbranches-within-32B-boundaries FARCALL_CAN_ALIGN_JUMPS)
+    check_cxx_compiler_flag(${option} FARCALL_CAN_ALIGN_JUMPS)
     if(FARCALL_CAN_ALIGN_JUMPS)
-      target_compile_options(${target} ${scope}
-        $<$<COMPILE_LANGUAGE:C,CXX>:-Wa,-mbranches-within-32B-boundaries>)
+      set(${variable} $<$<COMPILE_LANGUAGE:C,CXX>:${option}> PARENT_SCOPE)
     endif()
   endif()
 endfunction()

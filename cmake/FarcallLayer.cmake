@@ -1,12 +1,14 @@
-# farcall_layer(<name> SOURCES … [USES <layer>…] [LIBRARIES <target>…] [ALONE <file>…])
+# farcall_layer(<name> SOURCES … [USES <layer>…] [LIBRARIES <target>…] [ALONE <file>…] [HOT <file>…] [ALL_HOT])
 #
 # Adds the object library farcall_<name>. A layer sees its own headers, src/<name>/x.h as "<name>/x.h",
 # and of the layers that it USES the public ones, include/farcall/<layer>/x.h as <farcall/<layer>/x.h>,
 # and those for other layers, src/<layer>/internal/x.h as "<layer>/internal/x.h"; any other include
 # finds no file. The include roots are folders of links in the build tree, two for each layer; tests
 # see the private root as well. ALONE names sources that are compiled by themselves (farcall_unity).
+# HOT names those that run for each call or each element, ALL_HOT means all; HOT ones are compiled by
+# themselves too.
 function(farcall_layer name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "ALL_HOT" "" "SOURCES;USES;LIBRARIES;ALONE;HOT" ${ARGN})
   set(root ${PROJECT_BINARY_DIR}/layers/${name})
   set(private_root ${PROJECT_BINARY_DIR}/layers/private/${name})
   file(MAKE_DIRECTORY ${root}/farcall ${root}/${name} ${private_root})
@@ -19,12 +21,20 @@ function(farcall_layer name)
   list(TRANSFORM ARG_USES PREPEND farcall_)
   target_link_libraries(farcall_${name} PUBLIC farcall_options ${ARG_USES} ${ARG_LIBRARIES})
   target_compile_definitions(farcall_${name} PRIVATE FARCALL_BUILDING)
-  # The kernels gain from -O3. The rest runs once per program, from cold memory, and gains from being
-  # small.
-  if(NOT name STREQUAL engine)
-    target_compile_options(farcall_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
+  # What is not hot runs once per program, from cold memory, and gains from being small.
+  target_compile_options(farcall_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
+  farcall_jump_options(jump_options)
+  if(ARG_ALL_HOT)
+    target_compile_options(farcall_${name} PRIVATE ${jump_options})
+  else()
+    set(aligned functions jumps loops labels)
+    list(TRANSFORM aligned PREPEND -falign- OUTPUT_VARIABLE align)
+    list(TRANSFORM aligned PREPEND -fno-align- OUTPUT_VARIABLE do_not_align)
+    target_compile_options(farcall_${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:${do_not_align}>")
+    set_property(SOURCE ${ARG_HOT} APPEND PROPERTY COMPILE_OPTIONS
+      $<$<CONFIG:Release>:-O3> "$<$<CXX_COMPILER_ID:GNU>:${align}>" ${jump_options})
   endif()
-  farcall_unity(farcall_${name} EXCEPT ${ARG_ALONE})
+  farcall_unity(farcall_${name} EXCEPT ${ARG_ALONE} ${ARG_HOT})
   # Parsed once for all layers.
   if(name STREQUAL core)
     target_precompile_headers(farcall_core PRIVATE <algorithm> <functional> <map> <memory> <mutex>

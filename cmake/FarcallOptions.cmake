@@ -22,7 +22,8 @@ target_compile_options(farcall_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-r
 # Functions that the library exports can be inlined within it: nothing replaces them at run time.
 target_compile_options(farcall_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
-farcall_align_jumps(farcall_options INTERFACE)
+# Calls of other libraries read the address where it is: no stub, which is one more line of cold memory.
+target_compile_options(farcall_options INTERFACE -fno-plt)
 if(FARCALL_WERROR)
   target_compile_options(farcall_options INTERFACE -Werror)
 endif()
