@@ -16,7 +16,6 @@ from farcall._functions import (
     name_of,
     parameters_of,
     positional_names,
-    update_wrapper,
 )
 
 _transforms = _core.transforms
@@ -34,8 +33,7 @@ class CustomFunction(Generic[P, R]):
         nondiff_argnames: Sequence[str] = (),
     ) -> None:
         check_callable(fun, self._kind)
-        wrapper: Any = self
-        update_wrapper(wrapper, fun)
+        _core.update_wrapper(self, fun)
         self.fun: Callable[P, R] = fun
         self._name = name_of(fun)
         self._positional = positional_names(parameters_of(fun))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
+
+from farcall import _core
 
 # The parameters and the result of a transformed function.
 P = ParamSpec("P")
@@ -26,21 +27,9 @@ def name_of(function: Callable[..., Any]) -> str:
     return name.encode(errors="backslashreplace").decode()  # escapes lone surrogates
 
 
-def update_wrapper(wrapper: Wrapper, wrapped: Callable[..., Any]) -> Wrapper:
-    """Like ``functools.update_wrapper``, but skips attributes that Python does not accept."""
-    try:
-        functools.update_wrapper(wrapper, wrapped)
-    except (AttributeError, TypeError):
-        for name in functools.WRAPPER_ASSIGNMENTS:
-            with contextlib.suppress(AttributeError, TypeError):
-                setattr(wrapper, name, getattr(wrapped, name))
-        functools.update_wrapper(wrapper, wrapped, assigned=())
-    return wrapper
-
-
 def wraps(wrapped: Callable[..., Any]) -> Callable[[Wrapper], Wrapper]:
-    """``update_wrapper`` as a decorator."""
-    return functools.partial(update_wrapper, wrapped=wrapped)
+    """Like ``functools.wraps``, but skips attributes that Python does not accept."""
+    return functools.partial(_core.update_wrapper, wrapped=wrapped)
 
 
 def check_callable(function: Any, where: str) -> None:

@@ -18,7 +18,6 @@ from farcall._functions import (
     check_callable,
     name_of,
     share_copies,
-    update_wrapper,
     wraps,
 )
 from farcall._partition_spec import PartitionSpec
@@ -137,7 +136,7 @@ def jit(
         if _are_placed(in_shardings) or _are_placed(out_shardings):
             around = _placed_around(where, statics[0], in_shardings, out_shardings)
     jitted = _core.make_jit(run, name, *statics, *donated, inline, runs_on, around)
-    update_wrapper(jitted, fun)
+    _core.update_wrapper(jitted, fun)
     jitted._options = {
         "static_argnums": statics[0],
         "static_argnames": statics[1],

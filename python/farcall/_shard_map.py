@@ -10,7 +10,7 @@ import numpy as np
 
 from farcall import _core, tree
 from farcall._devices import Device, devices_of, is_local
-from farcall._functions import as_tuple, check_callable, name_of, update_wrapper, wraps
+from farcall._functions import as_tuple, check_callable, name_of, wraps
 from farcall._jit import jit
 from farcall._mesh import AbstractMesh, Mesh, get_mesh, make_mesh
 from farcall._partition_spec import PartitionSpec
@@ -234,7 +234,7 @@ def pmap(
             tuple(leaves),
         )
 
-    update_wrapper(mapped, fun)
+    _core.update_wrapper(mapped, fun)
     return jit(
         mapped,
         static_argnums=tuple(statics) or None,

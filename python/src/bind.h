@@ -57,6 +57,7 @@ void bind_sparse(nb::module_& module);             // iterative solvers
 void bind_special(nb::module_& module);            // special functions
 void bind_stats(nb::module_& module);              // distributions
 void bind_testing(nb::module_& module);            // checks of derivatives and of batching
+void bind_update_wrapper(nb::module_& module);     // attributes of wrapped functions
 void bind_vmap(nb::module_& module);               // vmap
 // Device, and functions of devices and of arrays' placement.
 void bind_devices(nb::module_& module, nb::module_& functions);

@@ -317,7 +317,9 @@ PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObjec
   } else if (is_fast && place.device->is_host() && !place.is_committed) {
     remember_pattern(state, arguments, kwnames, std::move(signature), cached, *executable);
   }
-  const std::vector<Array> results = run_donating(*executable, inputs, place.is_committed);
+  const std::vector<Array> results = is_fast
+                                         ? run(*executable, inputs, {}, place.is_committed)
+                                         : run_donating(*executable, inputs, place.is_committed);
   return unflatten_arrays(cached->result(), results).release().ptr();
 }
 
@@ -498,7 +500,7 @@ nb::object make_jit(nb::callable function, std::string name, std::vector<int64_t
   object->vectorcall = around.is_none() ? jit_call : placed_call;
   auto state = std::make_unique<JitState>();
   state->function = function;
-  state->where = fmt::format("jit({})", name);
+  state->where = "jit(" + name + ")";
   state->name = std::move(name);
   state->statics = {std::move(static_numbers), std::move(static_names)};
   state->donated_numbers = std::move(donated_numbers);

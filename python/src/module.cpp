@@ -48,6 +48,7 @@ NB_MODULE(_core, module) {
   bind_program(module);
   bind_report(module);
   bind_profile(module);
+  bind_update_wrapper(module);
   bind_jit(module);
   nanobind::module_ transforms = module.def_submodule("transforms");
   bind_tangents(transforms);

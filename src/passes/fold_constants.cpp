@@ -157,11 +157,20 @@ class Folder {
   size_t num_folded_ = 0;
 };
 
+// Whether the operands of an equation may be known before any is folded.
+bool has_known_operands(const Program& program) {
+  return !program.constants.empty() ||
+         std::ranges::any_of(program.equations, [](const Equation& equation) {
+           return std::ranges::none_of(equation.inputs, &Atom::is_variable);
+         });
+}
+
 }  // namespace
 
 ProgramPtr fold_constants(ProgramPtr program, const KnownProgramEvaluator& evaluate) {
   program = pass_nested(std::move(program),
                         [&](const ProgramPtr& nested) { return fold_constants(nested, evaluate); });
+  if (!has_known_operands(*program)) return program;
   return Folder(std::move(program), evaluate).run();
 }
 

@@ -31,12 +31,15 @@ Cost Program::cost(const Equation& equation) const {
 }
 
 Cost Program::cost() const {
-  // Cached: many equations may run one program.
-  return derived.find_or_make<Cost>("cost", {}, [this] {
-    Cost total;
-    for (const Equation& equation : equations) total = total + cost(equation);
-    return total;
-  });
+  // Kept: many equations may run one program.
+  Derived::KnownCost& known = derived.cost();
+  Cost total{known.flops, known.bytes};
+  if (total.flops >= 0 && total.bytes >= 0) return total;
+  total = {};
+  for (const Equation& equation : equations) total = total + cost(equation);
+  known.flops = total.flops;
+  known.bytes = total.bytes;
+  return total;
 }
 
 }  // namespace farcall

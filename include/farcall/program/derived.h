@@ -26,6 +26,7 @@ class Derived {
     const std::lock_guard lock(mutex_);
     dying = made_.clear();
     hash_ = 0;
+    cost_.flops = cost_.bytes = -1;
     id_ = 0;
     return *this;
   }
@@ -52,6 +53,12 @@ class Derived {
   // The program's hash; 0 until it is computed.
   std::atomic<size_t>& hash() const { return hash_; }
 
+  // The program's cost; negative until it is computed.
+  struct KnownCost {
+    std::atomic<int64_t> flops{-1}, bytes{-1};
+  };
+  KnownCost& cost() const { return cost_; }
+
   // An id that is unique among all programs of the process, including destroyed ones: for keys of
   // values that are derived from two programs.
   FARCALL_API uint64_t id() const;
@@ -72,6 +79,7 @@ class Derived {
   mutable std::mutex mutex_;
   mutable LruCache<const Made> made_;
   mutable std::atomic<size_t> hash_{0};
+  mutable KnownCost cost_;
   mutable std::atomic<uint64_t> id_{0};  // 0 until the first call of id()
 };
 

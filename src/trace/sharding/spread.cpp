@@ -74,9 +74,8 @@ SpreadPlanPtr make_plan(const Executable& executable, const Device& device, cons
   return plan;
 }
 
-// The home of a program, if the inputs leave the choice to it; empty otherwise.
+// The home of a program that has one, if the inputs leave the choice to it; empty otherwise.
 Mesh home_for(const Executable& executable, std::span<const Array> inputs, bool is_committed) {
-  if (!has_home(executable)) return {};
   Mesh home = home_of(executable.program());
   const auto committed = std::ranges::find_if(inputs, farcall::is_committed);
   if (committed == inputs.end()) return is_committed ? Mesh() : home;
@@ -105,10 +104,12 @@ bool has_home(const Executable& executable) {
 
 SpreadPlanPtr plan_spread(const Executable& executable, std::span<const Array> inputs,
                           bool is_committed) {
+  const NamedSharding* const first = first_sharding(inputs);
+  if (!first && !has_home(executable)) return nullptr;
   const Device* device = &executable.device();
   Mesh mesh;
   bool is_home_one_device = false;
-  if (const NamedSharding* first = first_sharding(inputs)) {
+  if (first) {
     mesh = first->mesh;
   } else {
     mesh = home_for(executable, inputs, is_committed);
