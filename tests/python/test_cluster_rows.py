@@ -136,3 +136,21 @@ def test_the_operand_is_not_overwritten_while_rows_are_read() -> None:
     for _ in range(2):
         wanted = np.pad(wanted[1:-1, 1:-1] + wanted[2:, 1:-1], 1) + wanted
     np.testing.assert_array_equal(loop(x), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "complex64"])
+@pytest.mark.parametrize(
+    "shape", [(30, 40), (900, 1200), (20, 100000), (200, 60, 90), (2, 4, 200000), (5, 5000, 60)]
+)
+def test_transposed_operands(shape: tuple[int, ...], dtype: str) -> None:
+    # Those of at least 1 MiB, with short enough rows, are read by the cluster.
+    def f(x: Any, y: Any) -> Any:
+        a = x.swapaxes(-1, -2) * y + 1
+        rows = a.real.max(-1, keepdims=True)
+        return a, rows, a - rows, x.T * 2
+
+    x = whole(shape, dtype)
+    y = whole((*shape[:-2], shape[-1], shape[-2]), dtype, seed=1)
+    for result in results(f, x, y):
+        for found, wanted in zip(result, f(x, y), strict=True):
+            np.testing.assert_array_equal(found, wanted)

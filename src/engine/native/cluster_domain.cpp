@@ -74,6 +74,12 @@ bool is_cheap_move(const Program& program, const Equation& equation) {
   return source && (result.size() == 1 || StridedView(result, *source).is_worth_loading());
 }
 
+bool is_transposed_move(const Program& program, const Equation& equation) {
+  const std::optional<ElementSource> source = moved_elements(program, equation);
+  return source &&
+         StridedView(program.variable_types[equation.outputs[0]], *source).is_transposed();
+}
+
 std::optional<Extent> extent_of_view(const Equation& equation, const Extents& extents) {
   const Atom operand = equation.inputs[0];
   return operand.is_variable() ? extents.of(operand.index) : std::nullopt;
@@ -115,8 +121,8 @@ std::optional<Extent> extent_of_reduction(const Program& program, const Equation
   const int64_t from = program.type_of(operand).size();
   const int64_t to = program.variable_types[equation.outputs[0]].size();
   const int64_t columns = from / to;
-  if (columns <= 1 || columns > kMaxReducedColumns || !set_size(domain, from) ||
-      !set_columns(domain, columns)) {
+  if (domain.has_transposed || columns <= 1 || columns > kMaxReducedColumns ||
+      !set_size(domain, from) || !set_columns(domain, columns)) {
     return std::nullopt;
   }
   domain.has_reduction = true;
@@ -157,7 +163,10 @@ std::optional<Extent> extent_of_column_reduction(const Program& program, const E
   if (known != Extent::kFull && known != Extent::kColumn) return std::nullopt;
   const int64_t from = program.type_of(operand).size();
   const int64_t to = program.variable_types[equation.outputs[0]].size();
-  if (domain.has_reduction || from != domain.size || !set_columns(domain, to)) return std::nullopt;
+  if (domain.has_reduction || domain.has_transposed || from != domain.size ||
+      !set_columns(domain, to)) {
+    return std::nullopt;
+  }
   domain.reduces_columns = true;
   return Extent::kColumn;
 }
@@ -171,7 +180,10 @@ std::optional<Extent> extent_of_move(const Program& program, const Equation& equ
   }
   const int64_t size = program.variable_types[equation.outputs[0]].size();
   if (size == 1) return Extent::kScalar;
-  return set_size(domain, size) ? std::optional(Extent::kFull) : std::nullopt;
+  const bool is_transposed = is_transposed_move(program, equation);
+  if ((is_transposed && domain.has_reduction) || !set_size(domain, size)) return std::nullopt;
+  domain.has_transposed |= is_transposed;
+  return Extent::kFull;
 }
 
 bool is_cheap_join(const Program& program, const Equation& equation, int64_t dimension) {
@@ -205,6 +217,8 @@ Role role_of_reduction(const Program& program, const Equation& equation) {
 bool unite(Domain& domain, const Domain& other) {
   Domain both = domain;
   both.has_reduction = domain.has_reduction || other.has_reduction;
+  both.has_transposed = domain.has_transposed || other.has_transposed;
+  if (both.has_reduction && both.has_transposed) return false;
   if (other.size != 1 && !set_size(both, other.size)) return false;
   const bool has_columns =
       other.columns == 0 || set_columns(both, other.columns, other.may_regroup);
@@ -370,6 +384,11 @@ ClusterLayout layout_of_cluster(const Program& body) {
 
 std::string misfit(const Program& program, const Equation& equation, Role role,
                    const Domain& domain) {
+  const bool is_reduction = role == Role::kReduction || role == Role::kColumnReduction;
+  if ((is_reduction && domain.has_transposed) ||
+      (role == Role::kMove && domain.has_reduction && is_transposed_move(program, equation))) {
+    return "a cluster that reads a transposed matrix reduces nothing";
+  }
   if (role == Role::kMove || role == Role::kJoin)
     return "it reads elements of other tiles than it writes";
   const ShapeDtype in = program.type_of(equation.inputs[0]);
@@ -384,9 +403,8 @@ std::string misfit(const Program& program, const Equation& equation, Role role,
   const std::string lie =
       domain.columns == 0 ? fmt::format("{} elements", domain.size)
                           : fmt::format("{} rows of {} elements", domain.rows(), domain.columns);
-  return fmt::format(
-      "that cluster goes over {}, which {} does not fit", lie,
-      (role == Role::kReduction || role == Role::kColumnReduction ? in : out).to_string());
+  return fmt::format("that cluster goes over {}, which {} does not fit", lie,
+                     (is_reduction ? in : out).to_string());
 }
 
 Extent extent_outside(ShapeDtype type, const Domain& domain) {

@@ -18,6 +18,7 @@ struct Domain {
   int64_t columns = 0;           // of a row; 0 if no value depends on the rows
   bool may_regroup = false;      // only broadcasts that may be moves instead depend on the rows
   bool has_reduction = false;    // has a row reduction
+  bool has_transposed = false;   // reads transposed matrices; nothing is reduced then
   bool reduces_columns = false;  // ends with a column reduction; no further equation fits
 
   int64_t rows() const { return columns == 0 ? 1 : size / columns; }

@@ -153,6 +153,37 @@ TEST(Clusters, OfPartsOfOperands) {
       "c:f32[5000] = sub b 1.0:f32[] in (c,) }");
 }
 
+// Matrices of several shapes, one or more of them. Their rows are reduced by another cluster.
+TEST(Clusters, OfTransposedOperands) {
+  const std::string text =
+      "{ lambda ; x:T[B,C,R] y:T[B,R,C]. let a:T[B,R,C] = transpose[permutation=(0, 2, 1)] x "
+      "b:T[B,R,C] = mul a y c:T[B,R,C] = sub b a d:T[B,R] = reduce_max[axes=(2,)] c e:T[B,R,C] = "
+      "broadcast_in_dim[shape=(B, R, C) broadcast_dimensions=(0, 1)] d f:T[B,R,C] = sub c e in (c, "
+      "f) }";
+  const auto expect = [&](const std::string& dtype, const char* count, const char* rows,
+                          const char* columns) {
+    std::string sized = replaced(text, "T[", dtype + "[");
+    if (dtype == "c128") sized = replaced(sized, "reduce_max", "reduce_sum");
+    sized = replaced(replaced(replaced(sized, "B", count), "R", rows), "C", columns);
+    expect_same_bits(sized, 2);
+  };
+  for (const std::string dtype : {"f32", "bf16", "i8", "f64", "c128"}) {
+    expect(dtype, "200", "90", "60");
+  }
+  expect("f32", "1", "701", "450");
+  expect("f32", "5", "70001", "3");
+  // The last dimension comes from the first; few elements and long rows are transposed separately.
+  expect_same_bits(
+      "{ lambda ; x:f32[20,600,50]. let a:f32[600,50,20] = transpose[permutation=(1, 2, 0)] x "
+      "b:f32[600,50,20] = mul a a c:f32[600,50,20] = add b a in (c,) }");
+  expect_same_bits(
+      "{ lambda ; x:f32[30,20]. let a:f32[20,30] = transpose[permutation=(1, 0)] x b:f32[20,30] = "
+      "mul a a c:f32[20,30] = add b a in (c,) }");
+  expect_same_bits(
+      "{ lambda ; x:f32[5000,90]. let a:f32[90,5000] = transpose[permutation=(1, 0)] x "
+      "b:f32[90,5000] = mul a a c:f32[90,5000] = add b a in (c,) }");
+}
+
 TEST(Clusters, OfConcatenatedOperands) {
   const std::string text =
       "{ lambda ; x:T[R,C] y:T[R,16] z:T[R,C]. let a:T[R,C+16] = concatenate[dimension=1] x y "

@@ -139,7 +139,8 @@ TEST(FormClusters, ViewsAndBroadcastsOfItsResultsStayOutside) {
 }
 
 TEST(FormClusters, PartsOfOperandsAndCountedNumbers) {
-  // A cluster does not move values that it computes, elements with large strides, or short runs.
+  // A cluster does not move values that it computes, few transposed elements, long rows of them, or
+  // short runs.
   EXPECT_THAT(
       grouping("{ lambda ; a:f32[40]. let b:f32[32] = slice[start_indices=(8,) limit_indices=(40,) "
                "strides=(1,)] a c:f32[32] = rev[dimensions=(0,)] b d:f32[32] = "
@@ -150,6 +151,16 @@ TEST(FormClusters, PartsOfOperandsAndCountedNumbers) {
                        "a c:f32[32,32] = neg b d:f32[32,2] = slice[start_indices=(0, 0) "
                        "limit_indices=(32, 2) strides=(1, 1)] a e:f32[32,2] = neg d in (c, e) }"),
               ElementsAre("transpose", "neg", "slice", "neg"));
+  EXPECT_THAT(grouping("{ lambda ; a:f32[512,1024]. let b:f32[1024,512] = "
+                       "transpose[permutation=(1, 0)] a c:f32[1024,512] = neg b in (c,) }"),
+              ElementsAre("(transpose neg)"));
+  EXPECT_THAT(grouping("{ lambda ; a:f32[512,1024]. let b:f32[1024,512] = "
+                       "transpose[permutation=(1, 0)] a c:f32[1024,512] = neg b d:f32[1024] = "
+                       "reduce_max[axes=(1,)] c in (d,) }"),
+              ElementsAre("(transpose neg)", "reduce_max"));
+  EXPECT_THAT(grouping("{ lambda ; a:f32[5000,100]. let b:f32[100,5000] = "
+                       "transpose[permutation=(1, 0)] a c:f32[100,5000] = neg b in (c,) }"),
+              ElementsAre("transpose", "neg"));
 }
 
 TEST(FormClusters, GroupsOfAnyNumberStayApartFromEachOther) {

@@ -197,6 +197,13 @@ class TilePlanner {
     return std::max<int64_t>(1, always + most);
   }
 
+  // See StridedView.
+  int64_t tile_unit() const {
+    int64_t unit = 1;
+    for (const StridedView& view : plan_->views) unit = std::max(unit, view.tile_unit());
+    return unit;
+  }
+
   // Whether a step makes a value for each element, and not only for each row.
   bool makes_elements() const {
     return std::ranges::any_of(drafts_, [&](const Draft& draft) {
@@ -208,6 +215,8 @@ class TilePlanner {
     if (domain_.size == 1) return;
     int64_t tile = std::clamp(kTileBytes / bytes_per_element(), kMinTile, kMaxTile) / 64 * 64;
     if (!plan_->column_reduction && !makes_elements()) tile = kMaxReducedTile;
+    const int64_t unit = tile_unit();
+    tile = std::max<int64_t>(tile / unit, 1) * unit;
     tile = std::min(tile, domain_.size);
     plan_->columns = domain_.columns == 0 ? domain_.size : domain_.columns;
     plan_->rows = domain_.size / plan_->columns;

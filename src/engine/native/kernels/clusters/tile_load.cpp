@@ -19,6 +19,11 @@ namespace {
 constexpr int64_t kLeastRun = 8;
 // Larger strides use too little of each cache line.
 constexpr int64_t kMostStride = 8;
+// The rows of a tile of transposed elements, as many as elements in a cache line, take at most
+// these bytes: a part of a second-level cache.
+constexpr int64_t kMostTransposedBytes = int64_t{128} << 10;
+// Fewer elements are transposed faster by themselves.
+constexpr int64_t kLeastTransposedBytes = int64_t{1} << 20;
 
 // The next steps write, and reads would wait for them to end: lines of the next tile are requested
 // now. Processors predict reads that go down less well than those that go up.
@@ -66,11 +71,40 @@ StridedView::StridedView(ShapeDtype result, const ElementSource& source)
 
 bool StridedView::is_worth_loading() const {
   const Dimension& last = dimensions_.back();
-  return last.size >= kLeastRun && std::abs(last.stride) <= kMostStride;
+  return (last.size >= kLeastRun && std::abs(last.stride) <= kMostStride) || is_transposed();
+}
+
+bool StridedView::is_transposed() const {
+  if (dimensions_.size() < 2) return false;
+  const Dimension &row = dimensions_[dimensions_.size() - 2], &last = dimensions_.back();
+  if (row.stride != 1 || last.stride <= kMostStride) return false;
+  int64_t nbytes = width_;
+  for (const Dimension& dimension : dimensions_) nbytes *= dimension.size;
+  return nbytes >= kLeastTransposedBytes &&
+         last.size * transposed_tile(width_) * width_ <= kMostTransposedBytes;
+}
+
+void StridedView::load_transposed(const void* source, int64_t first, int64_t count,
+                                  void* target) const {
+  const int64_t rows = dimensions_[dimensions_.size() - 2].size;
+  const Dimension& last = dimensions_.back();
+  const auto* const from = static_cast<const std::byte*>(source);
+  auto* to = static_cast<std::byte*>(target);
+  while (count > 0) {
+    const int64_t left = rows - first / last.size % rows;  // until the next matrix
+    const int64_t part = std::min(count / last.size, left);
+    copy_transposed(static_cast<size_t>(width_), from + place_of(first) * width_,
+                    last.stride * width_, last.size, to, last.size * width_, part);
+    first += part * last.size;
+    count -= part * last.size;
+    to += part * last.size * width_;
+  }
 }
 
 void StridedView::load(const void* source, int64_t first, int64_t count, void* target) const {
   const Dimension& last = dimensions_.back();
+  if (is_transposed() && first % last.size == 0 && count % last.size == 0)
+    return load_transposed(source, first, count, target);
   const size_t num_outer = dimensions_.size() - 1;
   // The position in each dimension; divisions take long.
   int64_t index[kMaxRank];

@@ -12,6 +12,7 @@
 
 #include "engine/native/kernels/elementwise/convert.h"
 #include "engine/native/kernels/movement/moves.h"
+#include "engine/native/kernels/movement/strided_copy.h"
 
 namespace farcall::native {
 
@@ -22,8 +23,17 @@ class StridedView {
 
   // Whether the elements are contiguous.
   bool is_dense() const { return dimensions_.size() == 1 && dimensions_[0].stride == 1; }
-  // Whether runs are long enough, and dense enough, to be loaded tile by tile.
+  // Whether runs are long enough, and dense enough, to be loaded tile by tile, or the elements are
+  // those of a transposed matrix with short enough rows.
   bool is_worth_loading() const;
+  // Whether this is a transposed matrix, or several, whose tiles are worth transposing by
+  // themselves: neighbours in the operand are a row apart.
+  bool is_transposed() const;
+  // The elements that a tile should be a multiple of: for transposed elements so many rows that
+  // whole cache lines of the operand are read; otherwise 1.
+  int64_t tile_unit() const {
+    return is_transposed() ? dimensions_.back().size * transposed_tile(width_) : 1;
+  }
   // The number of elements at a time that are contiguous.
   int64_t run_size() const { return dimensions_.back().stride == 1 ? dimensions_.back().size : 1; }
   // The place of an element in the operand, in elements from element 0.
@@ -41,6 +51,8 @@ class StridedView {
     int64_t size, stride;  // elements
     bool operator==(const Dimension&) const = default;
   };
+  void load_transposed(const void* source, int64_t first, int64_t count, void* target) const;
+
   std::vector<Dimension> dimensions_;  // at least one
   int64_t width_;
 };

@@ -137,13 +137,13 @@ void copy_few_rows(const std::byte* source, int64_t source_step, int64_t rows, s
 //
 // If kPastCaches, rows of tiles are written past the caches, and the next tile of the source is
 // requested ahead. The target and its step are multiples of a cache line.
-template <class T, bool kPastCaches>
+template <class T, bool kPastCaches, bool kAhead = kPastCaches>
 void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows, std::byte* target,
                      int64_t target_step, int64_t columns) {
   if (rows <= kFewRows) {
     return copy_few_rows<T>(source, source_step, rows, target, target_step, columns);
   }
-  constexpr int64_t kTile = sizeof(T) == 1 ? 64 : (sizeof(T) == 16 ? 16 : 32);
+  constexpr int64_t kTile = transposed_tile(sizeof(T));
   constexpr int64_t kSize = Block<T>::kSize;
   constexpr int64_t kRowBytes = kTile * int64_t(sizeof(T));
   alignas(kCacheLine) T tile[kTile][kTile];
@@ -189,7 +189,7 @@ void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows,
     const int64_t num_rows = std::min(rows - row, kTile);
     for (int64_t column = 0; column < columns; column += kTile) {
       const int64_t num_columns = std::min(columns - column, kTile);
-      if (kPastCaches) request(row, column + kTile);
+      if (kAhead) request(row, column + kTile);
       if (num_rows == kTile && num_columns == kTile) {
         copy_tile(row, column, kWhole, kWhole);
       } else {
@@ -201,6 +201,14 @@ void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows,
 }
 
 }  // namespace
+
+void copy_transposed(size_t width, const void* source, int64_t source_step, int64_t rows,
+                     void* target, int64_t target_step, int64_t columns) {
+  visit_width(static_cast<int64_t>(width), [&]<class T>(T) {
+    copy_transposed<T, false, true>(static_cast<const std::byte*>(source), source_step, rows,
+                                    static_cast<std::byte*>(target), target_step, columns);
+  });
+}
 
 StridedCopy::StridedCopy(size_t width, std::span<const int64_t> shape,
                          std::span<const int64_t> source_strides,

@@ -63,6 +63,16 @@ class StridedCopy {
   bool is_past_caches_ = false;  // transposed: the target is written past the caches, if aligned
 };
 
+// The sides of the tiles that transposed copies consist of, in elements of `width` bytes.
+constexpr int64_t transposed_tile(int64_t width) {
+  return width == 1 ? 64 : (width == 16 ? 16 : 32);
+}
+
+// Copies element (r, c) from source + r * source_step + c * width to target + c * target_step + r *
+// width, for r < rows and c < columns. Steps are bytes. Does not check for interrupts.
+void copy_transposed(size_t width, const void* source, int64_t source_step, int64_t rows,
+                     void* target, int64_t target_step, int64_t columns);
+
 // memcpy, without a call for short copies.
 inline void copy_bytes(const std::byte* source, std::byte* target, size_t bytes) {
   constexpr size_t kStep = 16;
