@@ -34,11 +34,11 @@ struct Storage::OnHost {
   using SmallBlocks = detail::FreeBlocks<kOwnBytes + kSmall>;
 
   static void* take(size_t nbytes) {
-    return nbytes <= kSmall ? SmallBlocks::take() : detail::take_block_of(kOwnBytes + nbytes);
+    return nbytes <= kSmall ? SmallBlocks::take() : detail::take_kept_block(kOwnBytes + nbytes);
   }
   static void give(void* allocation, size_t nbytes) {
     nbytes <= kSmall ? SmallBlocks::give(allocation)
-                     : detail::give_block_of(allocation, kOwnBytes + nbytes);
+                     : detail::give_kept_block(allocation, kOwnBytes + nbytes);
   }
 };
 

@@ -82,14 +82,14 @@ auto with_blocks_of(size_t nbytes, const Kept& kept, const Others& others) {
 
 // malloc() and free() of blocks of any size, of which each thread keeps some of 1 KiB to 16 KiB. At
 // requests of such sizes the C library merges all small blocks that are free, which takes longer
-// than compiling a small program if there are many. give_block_of() takes the size that
-// take_block_of() took.
-inline void* take_block_of(size_t nbytes) noexcept {
+// than compiling a small program if there are many. give_kept_block() takes the size that
+// take_kept_block() took.
+inline void* take_kept_block(size_t nbytes) noexcept {
   return with_blocks_of(
       nbytes, [&]<class Blocks>(Blocks) { return Blocks::take(); },
       [&] { return std::malloc(nbytes); });
 }
-inline void give_block_of(void* block, size_t nbytes) noexcept {
+inline void give_kept_block(void* block, size_t nbytes) noexcept {
   with_blocks_of(
       nbytes, [&]<class Blocks>(Blocks) { Blocks::give(block); }, [&] { std::free(block); });
 }
@@ -108,12 +108,12 @@ struct KeptMemory {
   KeptMemory(const KeptMemory<U>&) noexcept {}
 
   T* allocate(size_t count) {
-    void* const block = detail::take_block_of(count * sizeof(T));
+    void* const block = detail::take_kept_block(count * sizeof(T));
     if (!block) throw std::bad_alloc();
     return static_cast<T*>(block);
   }
   void deallocate(T* block, size_t count) noexcept {
-    detail::give_block_of(block, count * sizeof(T));
+    detail::give_kept_block(block, count * sizeof(T));
   }
   friend bool operator==(const KeptMemory&, const KeptMemory&) { return true; }
 };

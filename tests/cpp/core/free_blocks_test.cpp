@@ -69,13 +69,13 @@ TEST(FreeBlocks, OfAnySizeAreDistinctAndWritable) {
     for (int round = 0; round < 2; ++round) {
       std::vector<unsigned char*> blocks;
       for (int i = 0; i < 20; ++i) {
-        blocks.push_back(static_cast<unsigned char*>(detail::take_block_of(nbytes)));
+        blocks.push_back(static_cast<unsigned char*>(detail::take_kept_block(nbytes)));
         ASSERT_NE(blocks.back(), nullptr);
         std::memset(blocks.back(), i, nbytes);
       }
       for (size_t i = 0; i < blocks.size(); ++i) {
         for (size_t j = 0; j < nbytes; j += 97) ASSERT_EQ(blocks[i][j], i);
-        detail::give_block_of(blocks[i], nbytes);
+        detail::give_kept_block(blocks[i], nbytes);
       }
     }
   }
