@@ -17,7 +17,7 @@ import sys
 import time
 
 import numpy as np
-from timing import summary, unit
+from timing import single_calls, unit
 
 LENGTHS = (1000, 3000, 10000)
 
@@ -75,27 +75,15 @@ class Framework:
         }
 
 
-def compare(functions, repeat, clock):
-    """The least and the median time of a call of each function, which take turns."""
-    times = {name: [] for name in functions}
-    for _ in range(repeat):
-        for name, function in functions.items():
-            start = clock()
-            result = function()
-            times[name].append(clock() - start)
-            del result  # freed outside
-    return {name: summary(values) for name, values in times.items()}
-
-
 def measure(found, lengths, repeat):
     rows = {}
     for length in lengths:
         steps = found["farcall"].steps(length)
-        for step, times in compare(steps, repeat, time.process_time_ns).items():
+        for step, times in single_calls(steps, repeat, time.process_time_ns).items():
             rows.setdefault(step, {})[f"farcall {length}"] = times["min"] / length
     if "jax" in found:
         steps = found["jax"].steps(lengths[0])
-        for step, times in compare(steps, min(repeat, 3), time.process_time_ns).items():
+        for step, times in single_calls(steps, min(repeat, 3), time.process_time_ns).items():
             rows[step][f"jax {lengths[0]}"] = times["min"] / lengths[0]
     return rows
 
@@ -135,7 +123,7 @@ def main():
     results = {
         "steps": measure(found, LENGTHS, repeat),
         "first": {
-            case: compare(
+            case: single_calls(
                 {name: calls[case] for name, calls in first.items()}, repeat, time.perf_counter_ns
             )
             for case in first["farcall"]

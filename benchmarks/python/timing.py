@@ -37,6 +37,21 @@ def compare(functions, blocks, block_ns, most_ns=float("inf")):
     return {name: summary(values) for name, values in times.items()}
 
 
+def single_calls(functions, repeat, clock):
+    """The least and the median time of single calls of each function, which take turns.
+
+    For what is done once: blocks would measure the second time. Results are freed outside.
+    """
+    times = {name: [] for name in functions}
+    for _ in range(repeat):
+        for name, function in functions.items():
+            start = clock()
+            result = function()
+            times[name].append(clock() - start)
+            del result
+    return {name: summary(values) for name, values in times.items()}
+
+
 def summary(values, divisor=1):
     return {"min": min(values) / divisor, "median": statistics.median(values) / divisor}
 
