@@ -5,6 +5,8 @@ set(FARCALL_NATIVE_KERNELS
   clusters/cluster_plan.cpp
   clusters/cluster_steps.cpp
   clusters/tile_load.cpp
+  clusters/tile_memory.cpp
+  clusters/tile_sizes.cpp
   elementwise/basic_unary.cpp
   elementwise/binary.cpp
   elementwise/compare.cpp
