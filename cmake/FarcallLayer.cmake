@@ -21,7 +21,8 @@ function(farcall_layer name)
   list(TRANSFORM ARG_USES PREPEND farcall_)
   target_link_libraries(farcall_${name} PUBLIC farcall_options ${ARG_USES} ${ARG_LIBRARIES})
   target_compile_definitions(farcall_${name} PRIVATE FARCALL_BUILDING)
-  # What is not hot runs once per program, from cold memory, and gains from being small.
+  # Kernels gain from -O3. What is not hot runs once per program, from cold memory, and gains from
+  # being small.
   target_compile_options(farcall_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
   farcall_jump_options(jump_options)
   if(ARG_ALL_HOT)

@@ -28,14 +28,12 @@ std::vector<std::pair<size_t, size_t>> donation_pairs(const Program& program,
 
 std::vector<ShapeDtype> unusable_donations(const Program& program,
                                            const std::vector<bool>& donated) {
-  std::vector<ShapeDtype> unusable;
-  if (std::ranges::find(donated, true) == donated.end()) return unusable;
   const auto pairs = donation_pairs(program, donated);
-  const auto inputs = program.input_types();
+  std::vector<ShapeDtype> unusable;
   for (size_t i = 0; i < donated.size(); ++i) {
     const bool is_used =
         std::ranges::find(pairs, i, &std::pair<size_t, size_t>::first) != pairs.end();
-    if (donated[i] && !is_used) unusable.push_back(inputs[i]);
+    if (donated[i] && !is_used) unusable.push_back(program.variable_types[program.inputs[i]]);
   }
   return unusable;
 }

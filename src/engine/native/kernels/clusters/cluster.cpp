@@ -30,7 +30,7 @@ constexpr int64_t kLeastGrain = 8192, kMostGrain = 65536, kGrainsPerThread = 8;
 
 size_t bases_bytes(const ClusterPlan& plan) {
   const size_t count = TileAddress::kOperands + plan.bases.size();
-  return (count * sizeof(void*) + kAlignment - 1) / kAlignment * kAlignment;
+  return memory_of(count * sizeof(void*));
 }
 
 // Runs tiles on one thread.

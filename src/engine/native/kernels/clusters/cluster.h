@@ -19,6 +19,11 @@
 
 namespace farcall::native {
 
+// The memory that a value takes in a block of several: each begins at a multiple of kAlignment.
+constexpr size_t memory_of(size_t nbytes) {
+  return (nbytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 // An address in a tile: an offset from a base. The bases: the thread's memory, the constants, the
 // scalars, which are computed once per run, then those of ClusterPlan::bases.
 struct TileAddress {

@@ -13,11 +13,6 @@
 
 namespace farcall::native {
 
-// The memory that a value takes: values begin at multiples of kAlignment.
-constexpr size_t memory_of(size_t nbytes) {
-  return (nbytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 // Its steps, the runs of steps that have machine code, and what is planned so far.
 struct ClusterDraft {
   explicit ClusterDraft(ClusterSteps made)

@@ -23,11 +23,6 @@ constexpr int64_t kLongRow = 16;
 // tiles of one row take longer than copies of the rows to larger tiles.
 constexpr int64_t kLeastRow = 512, kLeastRowOfCode = 96;
 
-using Kind = TileStep::Kind;
-using Register = TileRegister;
-using Phase = TilePhase;
-using Draft = TileDraft;
-
 // Writes the plan of a draft whose tiles and phases are known.
 class PlanWriter {
  public:
@@ -49,16 +44,16 @@ class PlanWriter {
     for (size_t i = 0; i < drafts_.size(); ++i) {
       if (drafts_[i].is_left_out || draft_.run_of(i)) continue;
       for (const size_t input : drafts_[i].inputs) {
-        if (registers_[input].home == Register::Home::kConstant) return true;
+        if (registers_[input].home == TileRegister::Home::kConstant) return true;
       }
     }
     return false;
   }
 
   TileAddress address(size_t number) const {
-    const Register& each = registers_[owner(registers_, number)];
-    if (each.home == Register::Home::kBase) return {TileAddress::kOperands + each.index, 0};
-    if (each.home == Register::Home::kConstant) {
+    const TileRegister& each = registers_[owner(registers_, number)];
+    if (each.home == TileRegister::Home::kBase) return {TileAddress::kOperands + each.index, 0};
+    if (each.home == TileRegister::Home::kConstant) {
       return {TileAddress::kConstants, constants_.offset(each.index)};
     }
     return {each.extent == Extent::kScalar ? TileAddress::kScalars : TileAddress::kThread,
@@ -73,7 +68,7 @@ class PlanWriter {
     }
     if (run.parts_of_sum) code.pointers.push_back(address(*run.parts_of_sum));
     plan_.per_tile.push_back(
-        {.kind = Kind::kCode, .index = static_cast<uint32_t>(plan_.codes.size())});
+        {.kind = TileStep::Kind::kCode, .index = static_cast<uint32_t>(plan_.codes.size())});
     if (code.pointers.size() <= ClusterPlan::kMostPointers) {
       code.memory = jit::ExecutableMemory(jit::encode(jit::lower_tiles(run.code)));
     }
@@ -83,9 +78,9 @@ class PlanWriter {
 
   void emit() {
     for (size_t number = 0; number < drafts_.size(); ++number) {
-      const Draft& draft = drafts_[number];
+      const TileDraft& draft = drafts_[number];
       if (draft.is_left_out) continue;
-      plan_.num_operations += draft.phase == Phase::kPerTile;
+      plan_.num_operations += draft.phase == TilePhase::kPerTile;
       if (const CodedRun* const run = draft_.run_of(number)) {
         if (run->steps.front() == number) emit_code(*run);
         continue;
@@ -99,9 +94,9 @@ class PlanWriter {
           .loop = draft.loop,
           .extra = draft.extra};
       for (size_t i = 0; i < draft.inputs.size(); ++i) step.inputs[i] = address(draft.inputs[i]);
-      (draft.phase == Phase::kOnce        ? plan_.once
-       : draft.phase == Phase::kPerThread ? plan_.per_thread
-                                          : plan_.per_tile)
+      (draft.phase == TilePhase::kOnce        ? plan_.once
+       : draft.phase == TilePhase::kPerThread ? plan_.per_thread
+                                              : plan_.per_tile)
           .push_back(step);
     }
   }
@@ -116,9 +111,9 @@ class PlanWriter {
     };
     std::map<uint32_t, size_t> num_bases;  // by operand
     for (const ClusterPlan::Base& base : plan_.bases) ++num_bases[base.operand];
-    std::vector<const Register*> read, written;
-    for (const Register& each : registers_) {
-      if (each.home != Register::Home::kBase) continue;
+    std::vector<const TileRegister*> read, written;
+    for (const TileRegister& each : registers_) {
+      if (each.home != TileRegister::Home::kBase) continue;
       const ClusterPlan::Base& base = plan_.bases[each.index];
       if (base.operand == ClusterPlan::kReducedRows) continue;
       if (each.made_by != kNoStep) written.push_back(&each);
@@ -131,15 +126,16 @@ class PlanWriter {
         read.push_back(&each);
       }
     }
-    for (const Register* input : read) {
+    for (const TileRegister* input : read) {
       const ClusterPlan::Base& from = plan_.bases[input->index];
-      for (const Register* output : written) {
+      for (const TileRegister* output : written) {
         const ClusterPlan::Base& to = plan_.bases[output->index];
         if (to.extent != from.extent || to.width != from.width) continue;
-        const Draft& writer = drafts_[output->made_by];
+        const TileDraft& writer = drafts_[output->made_by];
         const bool reads_first = order(input->last_read) < order(output->made_by);
-        const bool is_in_step = order(input->last_read) == order(output->made_by) &&
-                                (writer.kind == Kind::kLoop || writer.kind == Kind::kConvert);
+        const bool is_in_step =
+            order(input->last_read) == order(output->made_by) &&
+            (writer.kind == TileStep::Kind::kLoop || writer.kind == TileStep::Kind::kConvert);
         if (reads_first || is_in_step) {
           plan_.in_place.emplace_back(from.operand, to.operand - num_inputs);
         }
@@ -166,8 +162,8 @@ class PlanWriter {
 
   ClusterDraft& draft_;
   ClusterPlan& plan_ = *draft_.plan;
-  const std::vector<Register>& registers_ = draft_.steps.registers;
-  const std::vector<Draft>& drafts_ = draft_.steps.drafts;
+  const std::vector<TileRegister>& registers_ = draft_.steps.registers;
+  const std::vector<TileDraft>& drafts_ = draft_.steps.drafts;
   TileConstants& constants_ = draft_.steps.constants;
   bool has_all_codes_ = true;
 };

@@ -61,7 +61,7 @@ class TileConstants {
     for (const std::string& element : elements_) {
       offsets_.push_back(static_cast<uint32_t>(size));
       const size_t nbytes = static_cast<size_t>(count) * element.size();
-      size += (nbytes + kAlignment - 1) / kAlignment * kAlignment;
+      size += memory_of(nbytes);
     }
     if (size == 0) return {};
     Storage memory = Storage::allocate(size);

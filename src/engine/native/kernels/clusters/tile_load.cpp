@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kLeastRun = 8;
 // Larger strides use too little of each cache line.
 constexpr int64_t kMostStride = 8;
-// The rows of a tile of transposed elements, as many as elements in a cache line, take at most
+// The rows of a tile of transposed elements, one or two cache lines of the operand, take at most
 // these bytes: a part of a second-level cache.
 constexpr int64_t kMostTransposedBytes = int64_t{128} << 10;
 // Fewer elements are transposed faster by themselves.

@@ -8,11 +8,6 @@
 namespace farcall::native {
 namespace {
 
-using Kind = TileStep::Kind;
-using Register = TileRegister;
-using Phase = TilePhase;
-using Draft = TileDraft;
-
 class TileMemory {
  public:
   explicit TileMemory(ClusterDraft& draft) : draft_(draft) {}
@@ -20,18 +15,18 @@ class TileMemory {
   void run() {
     size_t scalars = 0;
     // Values that last for the whole run are kept apart from those that each tile overwrites.
-    for (const Draft& draft : drafts_) {
-      Register& made = registers_[draft.output];
-      if (made.home != Register::Home::kScratch || made.same_as) continue;
-      if (draft.phase == Phase::kOnce) {
+    for (const TileDraft& draft : drafts_) {
+      TileRegister& made = registers_[draft.output];
+      if (made.home != TileRegister::Home::kScratch || made.same_as) continue;
+      if (draft.phase == TilePhase::kOnce) {
         made.offset = static_cast<uint32_t>(scalars);
         scalars += kMaxComputeWidth;
-      } else if (draft.phase == Phase::kPerThread && !draft.is_left_out) {
+      } else if (draft.phase == TilePhase::kPerThread && !draft.is_left_out) {
         made.offset = static_cast<uint32_t>(arena_.allocate(bytes_of(made)));
       }
     }
     for (size_t i = 0; i < drafts_.size(); ++i) {
-      if (drafts_[i].phase != Phase::kPerTile || drafts_[i].is_left_out) continue;
+      if (drafts_[i].phase != TilePhase::kPerTile || drafts_[i].is_left_out) continue;
       const CodedRun* const run = draft_.run_of(i);
       if (!run) {
         place_output(i);
@@ -51,7 +46,7 @@ class TileMemory {
   }
 
  private:
-  size_t bytes_of(const Register& each) const {
+  size_t bytes_of(const TileRegister& each) const {
     return static_cast<size_t>(draft_.multiple(each.extent)) * each.width;
   }
 
@@ -61,18 +56,18 @@ class TileMemory {
     std::vector<size_t> dying, made;
     for (size_t i = 0; i < run.registers.size(); ++i) {
       const size_t number = run.registers[i];
-      const Register& each = registers_[number];
+      const TileRegister& each = registers_[number];
       const jit::TileValue& value = run.code.values[i];
-      if (each.home != Register::Home::kScratch || !value.pointer) continue;
+      if (each.home != TileRegister::Home::kScratch || !value.pointer) continue;
       if (value.source == jit::TileValue::Source::kMade) {
         made.push_back(number);
-      } else if (drafts_[each.made_by].phase == Phase::kPerTile && each.last_read != kNoStep &&
+      } else if (drafts_[each.made_by].phase == TilePhase::kPerTile && each.last_read != kNoStep &&
                  draft_.run_of(each.last_read) == &run) {
         dying.push_back(number);
       }
     }
     for (const size_t number : made) {
-      Register& each = registers_[number];
+      TileRegister& each = registers_[number];
       const auto same = std::ranges::find_if(dying, [&](size_t other) {
         return registers_[other].extent == Extent::kFull && registers_[other].width == each.width;
       });
@@ -84,7 +79,7 @@ class TileMemory {
       }
     }
     if (run.parts_of_sum) {
-      Register& parts = registers_[*run.parts_of_sum];
+      TileRegister& parts = registers_[*run.parts_of_sum];
       parts.offset = static_cast<uint32_t>(arena_.allocate(bytes_of(parts)));
     }
     for (const size_t number : dying) {
@@ -93,15 +88,15 @@ class TileMemory {
   }
 
   bool dies_at(size_t number, size_t step) const {
-    const Register& each = registers_[number];
-    return each.home == Register::Home::kScratch && each.last_read == step &&
-           drafts_[each.made_by].phase == Phase::kPerTile;
+    const TileRegister& each = registers_[number];
+    return each.home == TileRegister::Home::kScratch && each.last_read == step &&
+           drafts_[each.made_by].phase == TilePhase::kPerTile;
   }
 
   // A loop may overwrite an operand that is read for the last time.
   void place_output(size_t step) {
-    const Draft& draft = drafts_[step];
-    Register& made = registers_[draft.output];
+    const TileDraft& draft = drafts_[step];
+    TileRegister& made = registers_[draft.output];
     std::vector<size_t> dying;
     for (const size_t input : draft.inputs) {
       const size_t number = owner(registers_, input);
@@ -109,10 +104,11 @@ class TileMemory {
         dying.push_back(number);
       }
     }
-    if (made.home == Register::Home::kScratch) {
+    if (made.home == TileRegister::Home::kScratch) {
       const auto same = std::ranges::find_if(dying, [&](size_t number) {
-        const Register& each = registers_[number];
-        return draft.kind == Kind::kLoop && each.extent == made.extent && each.width == made.width;
+        const TileRegister& each = registers_[number];
+        return draft.kind == TileStep::Kind::kLoop && each.extent == made.extent &&
+               each.width == made.width;
       });
       if (same != dying.end()) {
         made.offset = registers_[*same].offset;
@@ -124,15 +120,15 @@ class TileMemory {
     for (const size_t number : dying) {
       arena_.release(registers_[number].offset, bytes_of(registers_[number]));
     }
-    if (made.home == Register::Home::kScratch && made.last_read == kNoStep) {
+    if (made.home == TileRegister::Home::kScratch && made.last_read == kNoStep) {
       arena_.release(made.offset, bytes_of(made));
     }
   }
 
   ClusterDraft& draft_;
   ClusterPlan& plan_ = *draft_.plan;
-  std::vector<Register>& registers_ = draft_.steps.registers;
-  const std::vector<Draft>& drafts_ = draft_.steps.drafts;
+  std::vector<TileRegister>& registers_ = draft_.steps.registers;
+  const std::vector<TileDraft>& drafts_ = draft_.steps.drafts;
   Arena arena_;
 };
 

@@ -20,11 +20,6 @@ constexpr size_t kRowsOfCodeBytes = size_t{48} << 10;
 // Memory for the values of one of these rows, as the parts of its sum.
 constexpr size_t kRowBytes = 256;
 
-using Kind = TileStep::Kind;
-using Register = TileRegister;
-using Phase = TilePhase;
-using Draft = TileDraft;
-
 }  // namespace
 
 int64_t TileSizes::width_of_bases() const {
@@ -39,15 +34,15 @@ int64_t TileSizes::width_of_bases() const {
 template <class F>
 void TileSizes::for_each_in_thread_memory(const F& f) const {
   for (size_t i = 0; i < drafts_.size(); ++i) {
-    const Register& made = registers_[drafts_[i].output];
-    if (drafts_[i].is_left_out || made.home != Register::Home::kScratch) continue;
+    const TileRegister& made = registers_[drafts_[i].output];
+    if (drafts_[i].is_left_out || made.home != TileRegister::Home::kScratch) continue;
     if (made.extent == Extent::kFull && !draft_.is_in_registers(i)) f(made);
   }
 }
 
 int64_t TileSizes::width_in_thread_memory() const {
   int64_t width = 0;
-  for_each_in_thread_memory([&](const Register& made) { width += made.width; });
+  for_each_in_thread_memory([&](const TileRegister& made) { width += made.width; });
   return width;
 }
 
@@ -66,7 +61,7 @@ size_t TileSizes::memory_of_code() const {
   if (!has_free_rows()) return 0;
   const int64_t rows = most_rows_of_code();
   size_t of_elements = 0;
-  for_each_in_thread_memory([&](const Register& made) {
+  for_each_in_thread_memory([&](const TileRegister& made) {
     of_elements += memory_of(static_cast<size_t>(rows * plan_.columns) * made.width);
   });
   return std::min(of_elements, kRowsOfCodeBytes) + static_cast<size_t>(rows) * kRowBytes;
@@ -87,12 +82,12 @@ int64_t TileSizes::bytes_per_element() {
   find_last_reads(draft_.steps);
   std::vector<int64_t> change(drafts_.size() + 1, 0);
   int64_t always = draft_.steps.constants.nbytes() + width_of_bases();
-  for (const Register& each : registers_) {
-    if (each.home != Register::Home::kScratch || each.extent != Extent::kFull ||
+  for (const TileRegister& each : registers_) {
+    if (each.home != TileRegister::Home::kScratch || each.extent != Extent::kFull ||
         each.made_by == kNoStep) {
       continue;
     }
-    if (drafts_[each.made_by].kind == Kind::kFill) {
+    if (drafts_[each.made_by].kind == TileStep::Kind::kFill) {
       always += each.width;
       continue;
     }
@@ -114,7 +109,7 @@ int64_t TileSizes::unit() const {
 
 // Whether a step makes a value for each element, and not only for each row.
 bool TileSizes::makes_elements() const {
-  return std::ranges::any_of(drafts_, [&](const Draft& draft) {
+  return std::ranges::any_of(drafts_, [&](const TileDraft& draft) {
     return registers_[draft.output].extent == Extent::kFull;
   });
 }
@@ -173,25 +168,26 @@ void TileSizes::choose_for_code() {
 
 namespace {
 
-Phase phase_of(Draft& draft, std::vector<Register>& registers, const ClusterPlan& plan) {
-  Register& output = registers[draft.output];
-  if (output.extent == Extent::kScalar) return Phase::kOnce;
-  if (output.home == Register::Home::kBase) return Phase::kPerTile;  // a result
-  if (draft.kind == Kind::kFill) return Phase::kPerThread;
-  const bool is_of_columns = draft.kind == Kind::kRepeatColumns;
+TilePhase phase_of(TileDraft& draft, std::vector<TileRegister>& registers,
+                   const ClusterPlan& plan) {
+  TileRegister& output = registers[draft.output];
+  if (output.extent == Extent::kScalar) return TilePhase::kOnce;
+  if (output.home == TileRegister::Home::kBase) return TilePhase::kPerTile;  // a result
+  if (draft.kind == TileStep::Kind::kFill) return TilePhase::kPerThread;
+  const bool is_of_columns = draft.kind == TileStep::Kind::kRepeatColumns;
   if (is_of_columns && plan.tile_rows == 1) {
     // A single row need not be repeated.
     output.same_as = draft.inputs[0];
     draft.is_left_out = true;
   }
   const bool is_the_same = (is_of_columns || output.extent == Extent::kColumn) && plan.parts == 1;
-  return is_the_same ? Phase::kPerThread : Phase::kPerTile;
+  return is_the_same ? TilePhase::kPerThread : TilePhase::kPerTile;
 }
 
 }  // namespace
 
 void choose_phases(ClusterDraft& draft) {
-  for (Draft& step : draft.steps.drafts) {
+  for (TileDraft& step : draft.steps.drafts) {
     step.phase = phase_of(step, draft.steps.registers, *draft.plan);
   }
 }
