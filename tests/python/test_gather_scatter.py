@@ -544,20 +544,25 @@ def test_derivatives_of_extremes_at_nans_are_those_of_jax(name: str) -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int16"])
-@pytest.mark.parametrize("columns", [16, 33, 64, 1000])
-def test_many_rows_are_added_in_their_order(columns: int, dtype: str) -> None:
-    """Several threads share the columns; sums of floats depend on the order."""
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int16", "float16"])
+@pytest.mark.parametrize("shape", [(40, 16), (40, 33), (700, 33), (900, 64), (40, 1000), (9, 5000)])
+def test_many_rows_are_added_and_set_in_their_order(shape: tuple[int, int], dtype: str) -> None:
+    """Several threads share the rows or the columns; sums of floats depend on the order."""
+    rows, columns = shape
     random = np.random.default_rng(columns)
     count = 300_000 // columns
-    places = random.integers(-1, 41, count).astype(np.int32)
+    places = random.integers(-1, rows + 1, count).astype(np.int32)
     updates = (100 * random.normal(size=(count, columns))).astype(dtype)
-    table = random.normal(size=(40, columns)).astype(dtype)
-    found = fc.jit(lambda t, i, u: t.at[i].add(u, mode="drop"))(table, places, updates)
+    table = random.normal(size=shape).astype(dtype)
+    added = fc.jit(lambda t, i, u: t.at[i].add(u, mode="drop"))(table, places, updates)
+    replaced = fc.jit(lambda t, i, u: t.at[i].set(u, mode="drop"))(table, places, updates)
+    sums, last = table.copy(), table.copy()
     for i, place in enumerate(places):
-        if -40 <= place < 40:
-            table[place] += updates[i]
-    np.testing.assert_array_equal(np.asarray(found), table)
+        if -rows <= place < rows:
+            sums[place] += updates[i]
+            last[place] = updates[i]
+    np.testing.assert_array_equal(np.asarray(added), sums)
+    np.testing.assert_array_equal(np.asarray(replaced), last)
 
 
 def test_windows_that_overlap_in_part_are_added_in_their_order() -> None:

@@ -8,6 +8,7 @@
 #include <farcall/primitives/indexing.h>
 
 #include "engine/native/kernels/elementwise/elementwise.h"
+#include "engine/native/kernels/movement/moves.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/movement/strided_copy.h"
 #include "engine/native/kernels/reductions/accumulate.h"
@@ -26,20 +27,34 @@ Windows make_windows(Types inputs, const ScatterParams& p) {
                  window_sizes(p, inputs[0], inputs[2]), mode);
 }
 
+StridedCopy make_whole(ShapeDtype operand) {
+  const auto strides = dense_strides(operand.shape());
+  return {byte_width(operand.dtype()), operand.shape(), strides, strides};
+}
+
 // Copies the operand to the result, unless they share memory.
-std::byte* begin_output(const KernelCall& call, size_t nbytes) {
-  if (call.operands[3] != call.operands[0] && nbytes > 0) {
-    std::memcpy(call.operands[3], call.operands[0], nbytes);
-  }
+std::byte* begin_output(const KernelCall& call, const StridedCopy& whole) {
+  if (call.operands[3] != call.operands[0]) whole.run(call.operands[0], call.operands[3]);
   return static_cast<std::byte*>(call.operands[3]);
+}
+
+// Whether windows are the same or have no element in common: each is one dense run that covers the
+// last dimensions of the operand.
+bool are_rows(const Windows& windows, const StridedCopy& window, ShapeDtype operand) {
+  int64_t covered = 1;
+  for (size_t i = operand.rank(); i-- > 0 && covered < windows.size();) {
+    covered *= operand.shape()[i];
+  }
+  return window.dense_bytes() > 0 && covered == windows.size();
 }
 
 // ---- replacing
 
 struct ReplacePlan {
   Windows windows;
-  StridedCopy copy;  // for one window
-  size_t width, nbytes;
+  StridedCopy whole, copy;  // of the operand, and of one window
+  int64_t width;
+  bool are_rows;
 };
 
 // Scatters windows of one element.
@@ -58,33 +73,35 @@ void replace_elements(const ReplacePlan& plan, const KernelCall& call) {
 
 void run_replace(const KernelCall& call) {
   const auto& plan = *static_cast<const ReplacePlan*>(call.data);
-  std::byte* output = begin_output(call, plan.nbytes);
+  std::byte* output = begin_output(call, plan.whole);
+  const int64_t width = plan.width;
   if (plan.windows.size() == 0) return;
   if (plan.windows.size() == 1) {
-    return visit_width(static_cast<int64_t>(plan.width),
-                       [&]<class T>(T) { replace_elements<T>(plan, call); });
+    return visit_width(width, [&]<class T>(T) { replace_elements<T>(plan, call); });
   }
-  const auto width = static_cast<int64_t>(plan.width);
   const auto dense = static_cast<size_t>(plan.copy.dense_bytes());
   const auto* updates = static_cast<const std::byte*>(call.operands[2]);
-  plan.windows.walk(call.operands[1], /*in_any_order=*/false,
-                    [&](const WindowOffsets& offsets, int64_t count) {
-                      for (int64_t i = 0; i < count; ++i) {
-                        if (offsets.operand[i] < 0) continue;
-                        const std::byte* const from = updates + offsets.all[i] * width;
-                        std::byte* const to = output + offsets.operand[i] * width;
-                        dense > 0 ? copy_bytes(from, to, dense) : plan.copy.run(from, to);
-                      }
-                    });
+  const auto visit = [&](const WindowOffsets& offsets, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      if (offsets.operand[i] < 0) continue;
+      const std::byte* const from = updates + offsets.all[i] * width;
+      std::byte* const to = output + offsets.operand[i] * width;
+      dense > 0 ? copy_bytes(from, to, dense) : plan.copy.run(from, to);
+    }
+  };
+  plan.are_rows ? plan.windows.walk_places(call.operands[1], width, visit)
+                : plan.windows.walk(call.operands[1], /*in_any_order=*/false, visit);
 }
 
 Kernel make_replace(Types inputs, Types, const Params* params) {
   Windows windows = make_windows(inputs, params_as<ScatterParams>(params));
   const size_t width = byte_width(inputs[0].dtype());
   StridedCopy copy(width, windows.shape(), windows.all_strides(), windows.operand_strides());
-  return {.run = run_replace,
-          .data = std::make_shared<ReplacePlan>(
-              ReplacePlan{std::move(windows), copy, width, inputs[0].nbytes()})};
+  const bool in_rows = are_rows(windows, copy, inputs[0]);
+  return {
+      .run = run_replace,
+      .data = std::make_shared<ReplacePlan>(ReplacePlan{
+          std::move(windows), make_whole(inputs[0]), copy, static_cast<int64_t>(width), in_rows})};
 }
 
 // ---- combining
@@ -135,12 +152,18 @@ struct Loops {
   }
   static void runs(void* target, const void* updates, const WindowOffsets& offsets, int64_t count,
                    int64_t size) {
+    constexpr auto kPart = std::max<int64_t>(1, kCacheLine / int64_t(sizeof(T)));
     for (int64_t i = 0; i < count; ++i) {
       if (offsets.operand[i] < 0) continue;
       auto* to = static_cast<T*>(target) + offsets.operand[i];
       const auto* from = static_cast<const T*>(updates) + offsets.all[i];
+      int64_t j = 0;
+      // The compiler knows the size of most parts, which matters for short runs.
+      for (; j + kPart <= size; j += kPart) {
 #pragma GCC ivdep
-      for (int64_t j = 0; j < size; ++j) to[j] = Op::combine(to[j], from[j]);
+        for (int64_t k = j; k < j + kPart; ++k) to[k] = Op::combine(to[k], from[k]);
+      }
+      for (; j < size; ++j) to[j] = Op::combine(to[j], from[j]);
     }
   }
   template <class Index>
@@ -149,13 +172,20 @@ struct Loops {
     auto* to = static_cast<T*>(target);
     const auto* from = static_cast<const T*>(updates);
     const auto* starts = static_cast<const Index*>(indices);
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t start = starts[i];
-      const int64_t inside = std::clamp<int64_t>(start, 0, line.limit);
-      if (!clips && start != inside) continue;
-      T& element = to[inside * line.stride];
-      element = Op::combine(element, from[i]);
-    }
+    const auto add = [&](int64_t stride, auto is_clipped) {
+      for (int64_t i = 0; i < count; ++i) {
+        int64_t start = starts[i];
+        if constexpr (is_clipped) {
+          start = std::clamp<int64_t>(start, 0, line.limit);
+        } else if (static_cast<uint64_t>(start) > static_cast<uint64_t>(line.limit)) {
+          continue;  // a negative one too
+        }
+        T& element = to[start * stride];
+        element = Op::combine(element, from[i]);
+      }
+    };
+    if (clips) return add(line.stride, std::true_type());
+    line.stride == 1 ? add(1, std::false_type()) : add(line.stride, std::false_type());
   }
 };
 
@@ -179,6 +209,7 @@ struct CombinePlan {
   Windows windows;
   CombineLoops loops;
   Conversion widen, narrow;  // to the compute type and back
+  StridedCopy whole;         // of the operand
   size_t nbytes, index_width;
   // The window is split into runs along its last dimension; `outer` has the other dimensions.
   int64_t run_size = 1, run_target_step = 0, run_update_step = 0;  // bytes
@@ -186,8 +217,7 @@ struct CombinePlan {
     int64_t size, target, update;  // strides in bytes
   };
   std::vector<Dimension> outer;
-  // Whether windows are dense runs that are the same or have no element in common.
-  bool are_rows = false;
+  bool is_in_rows = false;  // see are_rows
   // The number of parts that are summed concurrently, if there are many updates of few elements.
   int64_t num_parts = 1;
   std::array<std::byte, kMaxComputeWidth> identity{};
@@ -299,6 +329,9 @@ void run_in_parts(const CombinePlan& plan, const KernelCall& call, std::byte* ou
   }
 }
 
+// The least size in bytes of rows whose columns are divided among threads.
+constexpr int64_t kLeastColumns = 8192;
+
 // Each thread combines some columns of all windows, which are rows: the order of the updates of an
 // element stays.
 void run_in_columns(const CombinePlan& plan, const KernelCall& call, std::byte* output) {
@@ -324,26 +357,29 @@ void run_in_columns(const CombinePlan& plan, const KernelCall& call, std::byte* 
 
 void run_combine(const KernelCall& call) {
   const auto& plan = *static_cast<const CombinePlan*>(call.data);
-  std::byte* output = begin_output(call, plan.nbytes);
-  if (plan.windows.size() == 0) return;
+  const Windows& windows = plan.windows;
+  std::byte* output = begin_output(call, plan.whole);
+  if (windows.size() == 0) return;
   if (plan.num_parts > 1) return run_in_parts(plan, call, output);
   const auto width = static_cast<int64_t>(plan.widen.source_width);
   auto* updates = static_cast<std::byte*>(call.operands[2]);
-  if (plan.windows.size() == 1 && plan.widen.is_copy()) {
-    return run_tiles(1, 1, [&](Tiles& tiles) {
-      plan.run_elements(call, output, 0, plan.windows.count(), tiles);
-    });
+  if (windows.size() == 1 && plan.widen.is_copy()) {
+    return run_tiles(
+        1, 1, [&](Tiles& tiles) { plan.run_elements(call, output, 0, windows.count(), tiles); });
   }
-  if (plan.are_rows) return run_in_columns(plan, call, output);
   const bool is_run = plan.is_run();
-  plan.windows.walk(
-      call.operands[1], /*in_any_order=*/false, [&](const WindowOffsets& offsets, int64_t count) {
-        if (is_run) return plan.loops.runs(output, updates, offsets, count, plan.run_size);
-        for (int64_t i = 0; i < count; ++i) {
-          if (offsets.operand[i] < 0) continue;
-          plan.run_window(output + offsets.operand[i] * width, updates + offsets.all[i] * width);
-        }
-      });
+  const auto visit = [&](const WindowOffsets& offsets, int64_t count) {
+    if (is_run) return plan.loops.runs(output, updates, offsets, count, plan.run_size);
+    for (int64_t i = 0; i < count; ++i) {
+      if (offsets.operand[i] < 0) continue;
+      plan.run_window(output + offsets.operand[i] * width, updates + offsets.all[i] * width);
+    }
+  };
+  if (!plan.is_in_rows) return windows.walk(call.operands[1], /*in_any_order=*/false, visit);
+  if (windows.num_place_parts(width) == 1 && is_run && plan.run_size * width >= kLeastColumns) {
+    return run_in_columns(plan, call, output);
+  }
+  windows.walk_places(call.operands[1], width, visit);
 }
 
 // Parts depend on the sizes only, because they determine the order of additions and so the bits.
@@ -365,6 +401,7 @@ Kernel make_combine(Types inputs, Types, const Params* params) {
                   .loops = combine_loops<Op>(computed, inputs[1].dtype()),
                   .widen = make_conversion(dtype, computed),
                   .narrow = make_conversion(computed, dtype),
+                  .whole = make_whole(inputs[0]),
                   .nbytes = inputs[0].nbytes(),
                   .index_width = byte_width(inputs[1].dtype())});
   if (!plan->loops.any) return {};
@@ -388,12 +425,9 @@ Kernel make_combine(Types inputs, Types, const Params* params) {
     plan->run_update_step = plan->outer.back().update;
     plan->outer.pop_back();
   }
-  // A run that covers the last dimensions begins at element 0 of them.
-  int64_t covered = 1;
-  for (size_t i = inputs[0].rank(); i-- > 0 && covered < plan->run_size;) {
-    covered *= inputs[0].shape()[i];
-  }
-  plan->are_rows = plan->is_run() && covered == plan->run_size;
+  const StridedCopy window(static_cast<size_t>(width), windows.shape(), windows.all_strides(),
+                           windows.operand_strides());
+  plan->is_in_rows = are_rows(windows, window, inputs[0]);
   size_t scratch_bytes = 0;
   if constexpr (std::is_same_v<Op, Sum>) {
     plan->num_parts = num_parts_of(*plan, dtype);

@@ -1,12 +1,14 @@
 #include "engine/native/kernels/reductions/windows.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <utility>
 
 #include <farcall/core/layout.h>
 
 #include "engine/native/kernels/instruction_sets.h"
+#include "engine/native/kernels/vector/prefetch.h"
 
 namespace farcall::native {
 namespace {
@@ -74,7 +76,8 @@ Windows::Windows(const GatherDimensionNumbers& numbers, ShapeDtype operand, Shap
                  ShapeDtype all, std::span<const int64_t> sizes, GatherScatterMode mode)
     : add_starts_(visit_stored(indices.dtype(),
                                []<class T>(T) -> AddStarts { return best_loop<add_starts<T>>(); })),
-      clips_(mode == GatherScatterMode::kClip) {
+      clips_(mode == GatherScatterMode::kClip),
+      operand_size_(operand.size()) {
   const auto operand_strides = strides_of(operand.shape(), row_major(operand.rank()));
   const auto all_strides = strides_of(all.shape(), row_major(all.rank()));
   for (const int64_t dim : numbers.start_index_map) {
@@ -108,6 +111,33 @@ std::optional<Windows::Line> Windows::line() const {
     return std::nullopt;
   }
   return Line{components_[0].limit, components_[0].stride};
+}
+
+// Threads that write to neighbouring cache lines would wait for each other, because processors
+// request memory ahead; so a piece is larger than a line.
+Windows::Places Windows::places(int64_t width) const {
+  constexpr int64_t kLeastPiece = 256, kMostPiece = 4096;  // bytes
+  constexpr int64_t kPiecesOfPart = 16, kMostParts = 8;
+  const int64_t num_threads = std::min(num_threads_for_elements(count_ * size_), kMostParts);
+  const auto num_parts = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(num_threads)));
+  // A thread also finds the windows of the others, which takes as long as to visit a short one.
+  if (num_parts == 1 || size_ * width < kCacheLine) return {1, 0};
+  const int64_t piece = std::clamp(operand_size_ / (num_parts * kPiecesOfPart), kLeastPiece / width,
+                                   kMostPiece / width);
+  const int shift = std::bit_width(static_cast<uint64_t>(std::max(piece, size_) - 1));
+  if (operand_size_ >> shift < num_parts * kPiecesOfPart / 2) return {1, 0};
+  return {num_parts, shift};
+}
+
+int64_t Windows::keep_part(WindowOffsets& offsets, int64_t count, Places places, int64_t part) {
+  int64_t kept = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t operand = offsets.operand[i];
+    offsets.operand[kept] = operand;
+    offsets.all[kept] = offsets.all[i];
+    kept += (operand >> places.shift & (places.num_parts - 1)) == part;
+  }
+  return kept;
 }
 
 void Windows::add_number(Number next) {

@@ -61,6 +61,13 @@ class Windows {
   // copying one does not poll for interrupts.
   template <class Visit>
   void walk(const void* indices, bool in_any_order, Visit visit) const;
+  // Same for windows that are the same or have no element in common: equal ones are visited by one
+  // thread, in order. May use several threads if that pays; `width` is the size of an element in
+  // bytes. Visiting a window must not poll for interrupts.
+  template <class Visit>
+  void walk_places(const void* indices, int64_t width, Visit visit) const;
+  // The number of parts that walk_places divides them into, for as many threads.
+  int64_t num_place_parts(int64_t width) const { return places(width).num_parts; }
   // Visits windows [first, last) on this thread.
   template <class Visit>
   void walk_part(const void* indices, int64_t first, int64_t last, Tiles& tiles, Visit visit) const;
@@ -83,6 +90,16 @@ class Windows {
   static void add_starts(const void* indices, int64_t first, int64_t step, int64_t count,
                          Component component, bool clips, int64_t* offsets);
 
+  // The parts of the operand that a thread visits all windows of: some of its pieces of
+  // 2^shift elements, dealt to the parts in turn.
+  struct Places {
+    int64_t num_parts;  // a power of two
+    int shift;
+  };
+  Places places(int64_t width) const;
+  // Moves the offsets of windows in this part to the front. Returns the number of them.
+  static int64_t keep_part(WindowOffsets& offsets, int64_t count, Places places, int64_t part);
+
   void add_number(Number next);
   void find(const void* indices, int64_t first, int64_t count, WindowOffsets& offsets) const;
 
@@ -94,6 +111,7 @@ class Windows {
   Shape shape_;
   std::vector<int64_t> window_operand_strides_, window_all_strides_;
   int64_t size_ = 1;
+  int64_t operand_size_;
 };
 
 template <class Visit>
@@ -111,6 +129,23 @@ void Windows::walk(const void* indices, bool in_any_order, Visit visit) const {
                 if (!tiles.go_on(count * size_ * kStepCost)) return;
               }
             });
+}
+
+template <class Visit>
+void Windows::walk_places(const void* indices, int64_t width, Visit visit) const {
+  const Places places = this->places(width);
+  run_tiles(places.num_parts, places.num_parts, [&](Tiles& tiles) {
+    WindowOffsets offsets;
+    for (int64_t part; tiles.next(part);) {
+      for (int64_t first = 0; first < count_; first += WindowOffsets::kSize) {
+        int64_t count = std::min(WindowOffsets::kSize, count_ - first);
+        find(indices, first, count, offsets);
+        if (places.num_parts > 1) count = keep_part(offsets, count, places, part);
+        visit(std::as_const(offsets), count);
+        if (!tiles.go_on((count * size_ + WindowOffsets::kSize) * kStepCost)) return;
+      }
+    }
+  });
 }
 
 template <class Visit>
