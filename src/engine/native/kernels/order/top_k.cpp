@@ -1,6 +1,5 @@
-// top_k: keys order in descending order of the values; a key and its position form a word. Words
-// below the k-th least one so far are kept. If k is small, they are kept in order; otherwise, when
-// no room is left, all but the k least are dropped.
+// top_k: keys order in descending order of the values; a key and its position form a word. Words of
+// a block that may be among the first k join the words kept so far, of which the first k stay.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -9,7 +8,9 @@
 
 #include "engine/native/kernels/clusters/lane_tiles.h"
 #include "engine/native/kernels/elementwise/lanes.h"
+#include "engine/native/kernels/instruction_sets.h"
 #include "engine/native/kernels/movement/rows.h"
+#include "engine/native/kernels/order/select_keys.h"
 #include "engine/native/kernels/order/sort_keys.h"
 #include "engine/native/kernels/order/sort_words.h"
 #include "engine/native/kernels/scratch.h"
@@ -20,10 +21,10 @@ namespace {
 
 using Types = std::span<const ShapeDtype>;
 
-// Elements tested together: most groups contain none of the k largest.
-constexpr int64_t kStep = 128;
-// The most words that are kept in order.
-constexpr int64_t kMostOrdered = 16;
+// Elements tested together. Most blocks of a long lane contain none of the k largest.
+constexpr int64_t kBlockSize = 1024, kSmallBlockSize = 128;
+// The most k for which the words of each block are bounded, and those kept are in order.
+constexpr int64_t kMostBounded = 64;
 
 // Computes the keys of dense elements, and the least of them.
 template <class Key>
@@ -43,6 +44,30 @@ void key_loop(const void* x, int64_t size, Key* keys, Key* least_key) {
   *least_key = least;
 }
 
+// The least of every count-th key, for the first `count` keys. Ignores keys after the last multiple
+// of `count`.
+template <class Key>
+void least_of_columns(const Key* keys, int64_t size, int64_t count, Key* least) {
+  std::copy_n(keys, count, least);
+  for (int64_t i = count; i + count <= size; i += count) {
+    for (int64_t j = 0; j < count; ++j) least[j] = std::min(least[j], keys[i + j]);
+  }
+}
+
+// A key that at least k keys do not exceed, and usually few more. The maximum if there are too few
+// keys.
+template <class Key>
+Key bound_of_first(const Key* keys, int64_t size, int64_t k) {
+  static const auto least_loop = best_loop<least_of_columns<Key>>();
+  constexpr int64_t kMostColumns = 2 * kMostBounded;
+  static_assert(kMostColumns % kSelectPadding == 0);
+  const int64_t count = (2 * k + kSelectPadding - 1) / kSelectPadding * kSelectPadding;
+  if (size < 2 * count) return std::numeric_limits<Key>::max();
+  Key least[kMostColumns];
+  least_loop(keys, size, count, least);
+  return kth_least(least, count, k);
+}
+
 struct TopKPlan {
   size_t width = 0;  // of an element
   Conversion load;
@@ -50,9 +75,9 @@ struct TopKPlan {
   KeyLoop<uint64_t> wide = nullptr;
   Lanes lanes;
   int64_t k = 0;
-  int64_t capacity = 0;  // words that are kept
-  bool keeps_order = false;
-  bool sorts_all = false;  // every word is kept, and all are sorted
+  int64_t capacity = 0;     // words that are kept
+  bool is_bounded = false;  // k is at most kMostBounded
+  bool sorts_all = false;   // every word is kept, and all are sorted
   bool by_vectors = sorts_by_vectors();
   size_t words = 0, other_words = 0, scratch_bytes = 0;
   bool (*select_lane)(const TopKPlan& plan, void* const* operands, int64_t lane, std::byte* scratch,
@@ -78,42 +103,40 @@ class LaneTopK {
         static_cast<const std::byte*>(operands[0]) +
         first_of(plan.lanes, plan.lanes.size, lane) * static_cast<int64_t>(plan.width);
     int64_t count = 0;
-    Key limit_key = std::numeric_limits<Key>::max();
-    Word limit = Positioned::make(limit_key, -1);
-    const auto insert = [&](Word word) {
-      if (count == plan.k && !(word < limit)) return;
-      int64_t at = count < plan.k ? count++ : plan.k - 1;
-      for (; at > 0 && word < words[at - 1]; --at) words[at] = words[at - 1];
-      words[at] = word;
-      if (count < plan.k) return;
-      limit = words[plan.k - 1];
-      limit_key = Positioned::key(limit);
-    };
+    // Later keys are among the first k only if they are less: positions decide between equal keys.
+    Key limit = 0;
+    bool has_limit = false;
     const auto thin_out = [&] {
-      std::nth_element(words, words + plan.k - 1, words + count);
+      plan.is_bounded ? sort_first_words(words, count, plan)
+                      : std::nth_element(words, words + plan.k - 1, words + count);
       count = plan.k;
-      limit = words[plan.k - 1];
-      limit_key = Positioned::key(limit);
+      limit = Positioned::key(words[plan.k - 1]);
+      has_limit = true;
     };
     const auto width = static_cast<int64_t>(plan.load.target_width);  // of the type computed in
     const auto visit = [&](const std::byte* block, int64_t start, int64_t size) {
-      alignas(64) Key keys[kStep];
-      for (int64_t first = 0; first < size; first += kStep) {
-        const int64_t some = std::min(size - first, kStep);
+      alignas(64) Key keys[kBlockSize];
+      Key selected[kBlockSize], indices[kBlockSize];
+      const int64_t block_size = plan.is_bounded ? kBlockSize : kSmallBlockSize;
+      for (int64_t first = 0; first < size; first += block_size) {
+        const int64_t some = std::min(size - first, block_size);
         Key least;
         loop_of(plan)(block + first * width, some, keys, &least);
-        if (least > limit_key) continue;
-        if (plan.keeps_order) {
-          for (int64_t i = 0; i < some; ++i) {
-            if (keys[i] <= limit_key) insert(Positioned::make(keys[i], start + first + i));
-          }
-          continue;
-        }
         if (!plan.sorts_all && count + some > plan.capacity) thin_out();
-        for (int64_t i = 0; i < some; ++i) {
-          words[count] = Positioned::make(keys[i], start + first + i);
-          count += words[count] < limit;
+        if (has_limit && least >= limit) continue;
+        Key most = std::numeric_limits<Key>::max();
+        if (has_limit) {
+          most = limit - 1;
+        } else if (plan.is_bounded) {
+          most = bound_of_first(keys, some, plan.k);
         }
+        const int64_t num_selected = select_keys(keys, some, most, selected, indices);
+        for (int64_t i = 0; i < num_selected; ++i) {
+          words[count + i] =
+              Positioned::make(selected[i], start + first + static_cast<int64_t>(indices[i]));
+        }
+        count += num_selected;
+        if (plan.is_bounded && num_selected > 0 && count >= plan.k) thin_out();
       }
     };
     for (int64_t first = 0; first < plan.lanes.size; first += kSortedAtOnce) {
@@ -121,7 +144,7 @@ class LaneTopK {
       visit_elements(plan.load, elements, plan.lanes.inner, first, some, visit);
       if (!tiles.go_on(some * kStepCost)) return false;
     }
-    if (!plan.sorts_all && !plan.keeps_order) thin_out();
+    if (!plan.sorts_all && !plan.is_bounded) thin_out();
     return true;
   }
 
@@ -129,9 +152,9 @@ class LaneTopK {
   static void write(const TopKPlan& plan, void* const* operands, int64_t lane, std::byte* scratch) {
     Word* const kept = reinterpret_cast<Word*>(scratch + plan.words);
     const Word* const words =
-        plan.keeps_order ? kept
-                         : sort_words(kept, reinterpret_cast<Word*>(scratch + plan.other_words),
-                                      plan.num_sorted(), plan.by_vectors);
+        plan.is_bounded ? kept
+                        : sort_words(kept, reinterpret_cast<Word*>(scratch + plan.other_words),
+                                     plan.num_sorted(), plan.by_vectors);
     const int64_t stride = plan.lanes.inner;
     const int64_t from_first = first_of(plan.lanes, plan.lanes.size, lane);
     const int64_t to_first = first_of(plan.lanes, plan.k, lane);
@@ -154,6 +177,18 @@ class LaneTopK {
     } else {
       return plan.wide;
     }
+  }
+  // Leaves the first k words, in order.
+  static void sort_first_words(Word* words, int64_t count, const TopKPlan& plan) {
+    if constexpr (sizeof(Word) == 8) {
+      if (count <= kMostSortedFirst) {
+        Word sorted[kMostBounded];
+        sort_first(words, count, plan.k, sorted);
+        std::copy_n(sorted, plan.k, words);
+        return;
+      }
+    }
+    std::partial_sort(words, words + plan.k, words + count);
   }
   // The first element of a lane, in an array whose lanes have `size` elements.
   static int64_t first_of(const Lanes& lanes, int64_t size, int64_t lane) {
@@ -218,10 +253,11 @@ Kernel make_top_k(Types inputs, Types, const Params* params) {
   plan->load = make_conversion(dtype, compute);
   plan->lanes = lanes_of(inputs[0].shape(), p.axis);
   plan->k = p.k;
-  plan->keeps_order = p.k <= kMostOrdered;
-  plan->sorts_all = !plan->keeps_order && p.k >= plan->lanes.size / 4;
-  plan->capacity =
-      plan->sorts_all ? plan->lanes.size : std::min(plan->lanes.size, 2 * p.k + 2 * kStep);
+  plan->is_bounded = p.k <= kMostBounded;
+  plan->sorts_all = !plan->is_bounded && p.k >= plan->lanes.size / 4;
+  plan->capacity = plan->sorts_all
+                       ? plan->lanes.size
+                       : std::min(plan->lanes.size, 2 * p.k + 2 * kBlockSize) + kSelectPadding;
   plan->narrow ? place_top_k<uint32_t>(*plan) : place_top_k<uint64_t>(*plan);
   const size_t scratch_bytes = plan->scratch_bytes;
   return {.run = run_top_k, .data = std::move(plan), .scratch_bytes = scratch_bytes};
