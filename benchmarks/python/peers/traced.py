@@ -125,16 +125,16 @@ class Traced(CommonRows):
         return self.module.ops.segment_sum(x, segments, num_segments=1024)
 
     def transpose(self, x):
-        return self.np.swapaxes(x, -1, -2) + 0
+        return self.np.swapaxes(x, -1, -2)
 
     def reverse(self, x):
-        return x[::-1] + 0
+        return x[::-1]
 
     def pad(self, x):
-        return self.np.pad(x, 1) + 0
+        return self.np.pad(x, 1)
 
     def join(self, x):
-        return self.np.concatenate([x, x], 1) + 0
+        return self.np.concatenate([x, x], 1)
 
     # ---- products
 

@@ -131,13 +131,21 @@ void copy_few_rows(const std::byte* source, int64_t source_step, int64_t rows, s
   }
 }
 
-// The source is dense along rows, the target along columns. Tiles go through a buffer, so that each
+// Requests `bytes` from byte `first` on of some rows.
+void request_tile(const std::byte* source, int64_t step, int64_t rows, int64_t row, int64_t first,
+                  int64_t num_rows, int64_t bytes) {
+  for (int64_t r = row; r < std::min(row + num_rows, rows); ++r) {
+    for (int64_t at = 0; at < bytes; at += kCacheLine) {
+      __builtin_prefetch(source + r * step + first + at);
+    }
+  }
+}
+
+// The source is dense along rows, the target along columns. If kAhead, the next tile of the source
+// is requested ahead. Tiles go through a buffer, so that each
 // cache line of both sides is accessed at one time only: if strides are large powers of two, the
 // lines of a tile share a few cache sets and would evict each other.
-//
-// If kPastCaches, rows of tiles are written past the caches, and the next tile of the source is
-// requested ahead. The target and its step are multiples of a cache line.
-template <class T, bool kPastCaches, bool kAhead = kPastCaches>
+template <class T, bool kAhead = false>
 void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows, std::byte* target,
                      int64_t target_step, int64_t columns) {
   if (rows <= kFewRows) {
@@ -168,19 +176,7 @@ void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows,
     }
     for (int64_t c = 0; c < num_columns; ++c) {
       std::byte* const to = target + (column + c) * target_step + row * int64_t(sizeof(T));
-      if (kPastCaches && num_rows == kTile) {
-        store_past_caches(to, tile[c], kRowBytes);
-      } else {
-        std::memcpy(to, tile[c], static_cast<size_t>(num_rows) * sizeof(T));
-      }
-    }
-  };
-  const auto request = [&](int64_t row, int64_t column) {
-    if (column >= columns) row += kTile, column = 0;
-    for (int64_t r = row; r < std::min(row + kTile, rows); ++r) {
-      for (int64_t at = 0; at < kRowBytes; at += kCacheLine) {
-        __builtin_prefetch(source + r * source_step + column * int64_t(sizeof(T)) + at);
-      }
+      std::memcpy(to, tile[c], static_cast<size_t>(num_rows) * sizeof(T));
     }
   };
   // Most tiles have this size, and are copied faster if the compiler knows it.
@@ -189,7 +185,11 @@ void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows,
     const int64_t num_rows = std::min(rows - row, kTile);
     for (int64_t column = 0; column < columns; column += kTile) {
       const int64_t num_columns = std::min(columns - column, kTile);
-      if (kAhead) request(row, column + kTile);
+      if (kAhead) {
+        const bool is_last = column + kTile >= columns;
+        request_tile(source, source_step, rows, is_last ? row + kTile : row,
+                     is_last ? 0 : (column + kTile) * int64_t(sizeof(T)), kTile, kRowBytes);
+      }
       if (num_rows == kTile && num_columns == kTile) {
         copy_tile(row, column, kWhole, kWhole);
       } else {
@@ -197,7 +197,46 @@ void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows,
       }
     }
   }
-  if (kPastCaches) finish_stores_past_caches();
+}
+
+// Same, past the caches: each row of blocks is one cache line of the target, which is written from
+// registers, and the next tile of the source is requested ahead. The target and its step are
+// multiples of a cache line.
+template <class T>
+void copy_past_caches(const std::byte* source, int64_t source_step, int64_t rows, std::byte* target,
+                      int64_t target_step, int64_t columns) {
+  constexpr int64_t kTile = transposed_tile(sizeof(T)), kSize = Block<T>::kSize, kBlocks = 4;
+  constexpr auto kWidth = static_cast<int64_t>(sizeof(T));
+  const int64_t tile_rows = rows / kTile * kTile, tile_columns = columns / kTile * kTile;
+  const auto copy_line = [&](int64_t row, int64_t column) {
+    const std::byte* const from = source + row * source_step + column * kWidth;
+    Block<T> blocks[kBlocks];
+    for (int64_t i = 0; i < kBlocks; ++i) {
+      for (int64_t r = 0; r < kSize; ++r) {
+        std::memcpy(&blocks[i].rows[r], from + (i * kSize + r) * source_step, 16);
+      }
+      blocks[i].transpose();
+    }
+    for (int64_t c = 0; c < kSize; ++c) {
+      std::byte* const to = target + (column + c) * target_step + row * kWidth;
+      for (int64_t i = 0; i < kBlocks; ++i) store_past_caches(to + 16 * i, &blocks[i].rows[c], 16);
+    }
+  };
+  for (int64_t row = 0; row < tile_rows; row += kTile) {
+    for (int64_t column = 0; column < tile_columns; column += kTile) {
+      const bool is_last = column + kTile == tile_columns;
+      request_tile(source, source_step, rows, is_last ? row + kTile : row,
+                   is_last ? 0 : (column + kTile) * kWidth, kTile, kTile * kWidth);
+      for (int64_t r = row; r < row + kTile; r += kBlocks * kSize) {
+        for (int64_t c = column; c < column + kTile; c += kSize) copy_line(r, c);
+      }
+    }
+  }
+  finish_stores_past_caches();
+  copy_transposed<T>(source + tile_columns * kWidth, source_step, tile_rows,
+                     target + tile_columns * target_step, target_step, columns - tile_columns);
+  copy_transposed<T>(source + tile_rows * source_step, source_step, rows - tile_rows,
+                     target + tile_rows * kWidth, target_step, columns);
 }
 
 }  // namespace
@@ -205,8 +244,8 @@ void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows,
 void copy_transposed(size_t width, const void* source, int64_t source_step, int64_t rows,
                      void* target, int64_t target_step, int64_t columns) {
   visit_width(static_cast<int64_t>(width), [&]<class T>(T) {
-    copy_transposed<T, false, true>(static_cast<const std::byte*>(source), source_step, rows,
-                                    static_cast<std::byte*>(target), target_step, columns);
+    copy_transposed<T, true>(static_cast<const std::byte*>(source), source_step, rows,
+                             static_cast<std::byte*>(target), target_step, columns);
   });
 }
 
@@ -345,8 +384,7 @@ void StridedCopy::run_inner(const std::byte* source, std::byte* target, int64_t 
             (reinterpret_cast<uintptr_t>(target) | static_cast<uintptr_t>(row_.target)) %
                 kCacheLine ==
             0;
-        const auto copy =
-            is_past_caches_ && is_in_lines ? copy_transposed<T, true> : copy_transposed<T, false>;
+        const auto copy = is_past_caches_ && is_in_lines ? copy_past_caches<T> : copy_transposed<T>;
         return copy(source, column_.source, column_.size, target, row_.target, count);
       }
     }
