@@ -20,8 +20,10 @@
 #include "engine/native/kernels/fourier/fourier.h"
 #include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/movement/rows.h"
+#include "engine/native/kernels/movement/stores_past_caches.h"
 #include "engine/native/kernels/scratch.h"
 #include "engine/native/kernels/vector/fourier.h"
+#include "engine/native/kernels/vector/prefetch.h"
 
 namespace farcall::native {
 namespace {
@@ -119,6 +121,18 @@ void load_halves(const void* memory, const Places& places, int64_t length, Lines
   });
 }
 
+// Rows that are far apart are written past the caches, if they are whole cache lines.
+template <class Number>
+FourierRows<Number> past_caches(FourierRows<Number> rows) {
+  constexpr int64_t kLeastBytes = int64_t{1} << 22, kNumber = sizeof(Number);
+  const auto is_in_lines = [](int64_t bytes) { return bytes % kCacheLine == 0; };
+  rows.is_past_caches = has_stores_past_caches() && rows.apart > rows.lanes &&
+                        rows.count * rows.apart * kNumber >= kLeastBytes &&
+                        is_in_lines(reinterpret_cast<intptr_t>(rows.first)) &&
+                        is_in_lines(rows.lanes * kNumber) && is_in_lines(rows.apart * kNumber);
+  return rows;
+}
+
 // Drops numbers from index `kept` on.
 template <class T, class Number>
 void store_lines(Lines<T> lines, const Places& places, int64_t kept, T scale, void* memory) {
@@ -131,8 +145,8 @@ void store_lines(Lines<T> lines, const Places& places, int64_t kept, T scale, vo
   bool are_alike = true;
   for (int64_t w = 1; w < lines.count; ++w) are_alike &= kept_of(w) == kept_of(0);
   if (are_alike && are_adjacent(places, lines.count)) {
-    store_numbers(lines.parts, scale,
-                  FourierRows<Number>{y + places.at(0), kept_of(0), lines.count, step});
+    const FourierRows<Number> rows{y + places.at(0), kept_of(0), lines.count, step};
+    store_numbers(lines.parts, scale, past_caches(rows));
     return;
   }
   if (are_alike && step == 1) {

@@ -67,11 +67,12 @@ template <class T>
 void combine_halves(const FourierHalves<T>& halves);
 
 // Numbers in memory: row j begins j * apart elements after the first one, and has one number of
-// each lane.
+// each lane. If is_past_caches, rows consist of whole cache lines, and are written past the caches.
 template <class Number>
 struct FourierRows {
   Number* first;
   int64_t count, lanes, apart;
+  bool is_past_caches = false;
 };
 // The first `size` numbers of each lane are dense.
 template <class Number>

@@ -2,6 +2,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/native/kernels/vector/fourier_memory.cpp"
 
+#include "engine/native/kernels/movement/stores_past_caches.h"
 #include "engine/native/kernels/vector/fourier.h"
 #include "engine/native/kernels/vector/prefetch.h"
 #include "engine/native/kernels/vector/targets.h"
@@ -143,7 +144,27 @@ HWY_INLINE void load_rows(const FourierRows<const Number>& from, FourierParts<T>
 }
 
 template <class T, class Number>
+void store_rows_past_caches(FourierParts<T> from, T scale, const FourierRows<Number>& to) {
+  constexpr int64_t kPart = kCacheLine / int64_t(sizeof(Number));
+  using D = hn::CappedTag<T, kPart>;
+  const D d;
+  HWY_ALIGN Number line[kPart];
+  for (int64_t j = 0; j < to.count; ++j) {
+    for (int64_t w = 0; w < to.lanes; w += kPart) {
+      for (int64_t i = 0; i < kPart; i += static_cast<int64_t>(hn::MaxLanes(d))) {
+        const auto numbers = Numbers<D>::load(from, j * to.lanes + w + i).times(scale);
+        put_numbers(d, numbers, line + i);
+      }
+      store_past_caches(reinterpret_cast<std::byte*>(to.first + j * to.apart + w), line,
+                        kCacheLine);
+    }
+  }
+  finish_stores_past_caches();
+}
+
+template <class T, class Number>
 HWY_INLINE void store_rows(FourierParts<T> from, T scale, const FourierRows<Number>& to) {
+  if (to.is_past_caches) return store_rows_past_caches(from, scale, to);
   for_rows<T, true>(to, [&](auto d, int64_t j, int64_t w) HWY_ATTR {
     const auto numbers = Numbers<decltype(d)>::load(from, j * to.lanes + w).times(scale);
     put_numbers(d, numbers, to.first + j * to.apart + w);
