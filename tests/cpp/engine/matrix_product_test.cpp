@@ -151,8 +151,10 @@ TEST(MatrixProduct, HasTheSameBitsForAllInstructionSetsThatFuse) {
 }
 
 TEST(MatrixProduct, HasTheSameBitsForAnyNumberOfThreads) {
-  for (const Sizes& s : {Sizes{500, 400, 300}, Sizes{3000, 3000, 1}, Sizes{1, 5000, 2000},
-                         Sizes{17, 300, 3001, true, true}, Sizes{1900, 300, 9}}) {
+  for (const Sizes& s :
+       {Sizes{500, 400, 300}, Sizes{3000, 3000, 1}, Sizes{1, 5000, 2000},
+        Sizes{17, 300, 3001, true, true}, Sizes{1900, 300, 9}, Sizes{17, 65536, 48},
+        Sizes{601, 700, 430}, Sizes{777, 300, 601, false, true}}) {
     std::mt19937 random(4);
     const Fenced<float> a(s.m * s.k), b(s.k * s.n);
     a.fill(random);
@@ -164,6 +166,38 @@ TEST(MatrixProduct, HasTheSameBitsForAnyNumberOfThreads) {
       if (first.empty()) first = c;
       EXPECT_EQ(std::memcmp(first.data(), c.data(), c.size() * sizeof(float)), 0)
           << s << num_threads;
+    }
+  }
+}
+
+// Compares some rows with the product of these rows alone.
+template <class T>
+void check_rows_alone(const Sizes& s, std::mt19937& random) {
+  constexpr int64_t kRows = 10;
+  const Fenced<T> a(s.m * s.k), b(s.k * s.n), c(s.m * s.n);
+  a.fill(random);
+  b.fill(random);
+  multiply(s, a.data(), b.data(), c.data());
+  const Matrix left = matrix(nullptr, s.m, s.k, s.is_a_transposed);
+  for (const int64_t first : {int64_t{0}, s.m / 2 - 3, s.m - kRows}) {
+    std::vector<T> rows, alone(static_cast<size_t>(kRows * s.n));
+    for (int64_t i = first; i < first + kRows; ++i) {
+      for (int64_t p = 0; p < s.k; ++p) {
+        rows.push_back(a[i * left.row_stride + p * left.column_stride]);
+      }
+    }
+    multiply({kRows, s.k, s.n, false, s.is_b_transposed}, rows.data(), b.data(), alone.data());
+    EXPECT_EQ(std::memcmp(alone.data(), c.data() + first * s.n, alone.size() * sizeof(T)), 0) << s;
+  }
+}
+
+TEST(MatrixProduct, OfLargeMatricesHasTheBitsOfProductsOfAFewRows) {
+  std::mt19937 random(6);
+  for (const bool ta : {false, true}) {
+    for (const bool tb : {false, true}) {
+      check_rows_alone<float>({530, 601, 451, ta, tb}, random);
+      check_rows_alone<float>({257, 300, 2101, ta, tb}, random);
+      check_rows_alone<double>({263, 1310, 1070, ta, tb}, random);
     }
   }
 }

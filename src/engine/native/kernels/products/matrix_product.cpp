@@ -27,6 +27,10 @@ constexpr int64_t kBriefCost = int64_t{1} << 20;
 
 // ---- float32 and float64: tiles of the result
 
+// Large products have at least so many tiles for each thread, because another process may delay
+// one.
+constexpr int64_t kTilesOfThread = 3;
+
 // How the result is divided into tiles. Its bits do not depend on this, unless BLAS computes them.
 struct Cut {
   int64_t rows, columns;  // of a tile: multiples of the steps, or all
@@ -136,8 +140,71 @@ void multiply_brief(const Product& p) {
   run_tiles(1, 1, [&p](Tiles& tiles) {
     if (is_dot(p)) return multiply_dense_columns<T>(p, tiles);
     Buffer<T> buffer(tile_buffer_size(p.m, p.k));
-    multiply_tile<T>(p, buffer.data(), tiles);
+    multiply_tile<T>({.part = p, .is_of_row = p.m == 1}, buffer.data(), tiles);
   });
+}
+
+// ---- large products: the tiles share the rearranged columns of B
+
+bool shares_columns(const Product& p) {
+  constexpr int64_t kLeastSize = 256, kLeastCost = int64_t{1} << 27;
+  return p.batches.count == 1 && std::min({p.m, p.k, p.n}) >= kLeastSize &&
+         saturated_product(saturated_product(p.m, p.n), p.k) >= kLeastCost;
+}
+
+// The rows of a tile, at most `most`, with about the same number of tiles for each thread.
+int64_t rows_for_threads(int64_t rows, int64_t most, int64_t num_threads) {
+  constexpr int64_t kTilesOfThread = 2;
+  const int64_t steps = pieces(rows, kTileRowStep);
+  const int64_t least = std::max(pieces(rows, most), kTilesOfThread * num_threads);
+  int64_t best = 0, best_sum = 0;  // of all tiles, if they were equal
+  for (int64_t count = pieces(least, num_threads) * num_threads; count < 2 * least;
+       count += num_threads) {
+    const int64_t of_one = pieces(steps, count);
+    if (best == 0 || of_one * count < best_sum) best = of_one, best_sum = of_one * count;
+  }
+  return std::min(best * kTileRowStep, rows);
+}
+
+// Multiplies by a part of B: all threads rearrange its columns first.
+template <class T>
+void multiply_shared(const Product& p, bool is_added, int64_t rows, int64_t num_threads,
+                     T* columns) {
+  run_tiles(pieces(p.k, kSumDepth) * kPackedParts, num_threads, [&](Tiles& tiles) {
+    for (int64_t i; tiles.next(i);) {
+      pack_columns(p, i, columns);
+      if (!tiles.go_on(kSumDepth * p.n / kPackedParts * kStepCost)) return;
+    }
+  });
+  run_tiles(pieces(p.m, rows), num_threads, [&](Tiles& tiles) {
+    Buffer<T> buffer(tile_buffer_size(rows, p.k));
+    for (int64_t i; tiles.next(i);) {
+      const Product part = part_of<T>(p, {rows, p.n, 1}, 0, i * rows, 0);
+      multiply_tile<T>({.part = part, .packed_columns = columns, .is_added = is_added},
+                       buffer.data(), tiles);
+    }
+  });
+}
+
+template <class T>
+void multiply_large(const Product& p, int64_t num_threads) {
+  // The rows of A that a tile rearranges fit in the second-level cache.
+  constexpr int64_t kMostDepth = 4 * kSumDepth, kColumnsBytes = int64_t{8} << 20;
+  constexpr int64_t kMostRows = 256;
+  constexpr auto kWidth = static_cast<int64_t>(sizeof(T));
+  const int64_t depth = std::min(p.k, kMostDepth);
+  const int64_t columns = even_piece(p.n, kColumnsBytes / kWidth / depth, kTileColumnStep);
+  const int64_t rows = rows_for_threads(p.m, kMostRows, num_threads);
+  Buffer<T> packed(packed_size(columns, depth));
+  for (int64_t column = 0; column < p.n; column += columns) {
+    for (int64_t first = 0; first < p.k; first += depth) {
+      Product part = part_of<T>(p, {p.m, columns, 1}, 0, 0, column);
+      part.k = std::min(depth, p.k - first);
+      part.a.data = static_cast<const T*>(part.a.data) + first * p.a.column_stride;
+      part.b.data = static_cast<const T*>(part.b.data) + first * p.b.row_stride;
+      multiply_shared<T>(part, first > 0, rows, num_threads, packed.data());
+    }
+  }
 }
 
 template <class T>
@@ -153,13 +220,14 @@ void multiply_tiled(const Product& given) {
   if (p.batches.count == 1 && cost < kBriefCost) return multiply_brief<T>(p);
   const int64_t num_threads =
       num_threads_for(saturated_product(saturated_product(cost, cost_of_one(p)), p.batches.count));
+  if (shares_columns(p)) return multiply_large<T>(p, num_threads);
   const Cut tile = cut(p, num_threads, sizeof(T));
   const int64_t down = pieces(p.m, tile.rows), across = pieces(p.n, tile.columns);
   const auto multiply_part = [&](int64_t batch, int64_t row, int64_t column, T* buffer,
                                  Tiles& tiles) {
     const Product part = part_of<T>(p, tile, batch, row, column);
     if (is_dot(p)) return multiply_dense_columns<T>(part, tiles);
-    multiply_tile<T>(part, buffer, tiles);
+    multiply_tile<T>({.part = part, .is_of_row = p.m == 1}, buffer, tiles);
   };
   run_tiles(pieces(p.batches.count, tile.batches) * down * across, num_threads, [&](Tiles& tiles) {
     Buffer<T> buffer(tile_buffer_size(tile.rows, p.k));

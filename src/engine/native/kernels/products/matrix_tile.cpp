@@ -252,10 +252,67 @@ bool is_worth_packing(int64_t uses, int64_t least_uses, int64_t distance, int64_
   return uses >= least_uses && distance * static_cast<int64_t>(sizeof(T)) >= 1024 && size >= 8192;
 }
 
+// The panels of n columns: where panel i begins, where its columns end, and its columns in whole
+// vectors. The last panels have one vector less: a single one does not keep the processor busy.
 template <class T>
-void multiply_any(const Product& tile, T* buffer, Tiles& tiles) {
+struct Panels {
+  int64_t n, lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  int64_t vectors = (n + lanes - 1) / lanes, count = (vectors + kVectors - 1) / kVectors;
+
+  int64_t first(int64_t i) const {
+    const int64_t missing = kVectors * count - vectors, narrow = i - (count - missing);
+    return std::max<int64_t>(kVectors * i - std::clamp<int64_t>(narrow, 0, missing), 0) * lanes;
+  }
+  int64_t end(int64_t i) const { return std::min(n, first(i + 1)); }
+  int64_t width(int64_t i) const { return first(i + 1) - first(i); }
+};
+
+// Packed panels of B lie one after the other, those of kSumDepth rows after those of the rows
+// before.
+template <class T>
+int64_t packed_offset(const Panels<T>& panels, int64_t first_row, int64_t depth, int64_t panel) {
+  return first_row * panels.first(panels.count) + depth * panels.first(panel);
+}
+
+// Dense rows are read one after the other, which is faster than panel by panel.
+template <class T>
+void pack_rows(const Product& p, const Panels<T>& panels, int64_t first, int64_t depth, int64_t row,
+               int64_t end, T* packed) {
   const hn::ScalableTag<T> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (; row < end; ++row) {
+    const T* const from = static_cast<const T*>(p.b.data) + (first + row) * p.b.row_stride;
+    for (int64_t i = 0; i < panels.count; ++i) {
+      const int64_t begin = panels.first(i), count = panels.end(i) - begin, width = panels.width(i);
+      T* const to = packed + packed_offset(panels, first, depth, i) + row * width;
+      if (count == width) {
+        copy_vectors(d, from + begin, width, to);
+      } else {
+        std::fill_n(std::copy_n(from + begin, count, to), width - count, T(0));
+      }
+    }
+  }
+}
+
+template <class T>
+void pack_part(const Product& p, int64_t part, T* packed) {
+  const int64_t first = part / kPackedParts * kSumDepth, at = part % kPackedParts;
+  const int64_t depth = std::min(kSumDepth, p.k - first);
+  const Panels<T> panels{p.n};
+  const auto bound = [](int64_t size, int64_t i) { return size * i / kPackedParts; };
+  if (p.b.column_stride == 1) {
+    return pack_rows(p, panels, first, depth, bound(depth, at), bound(depth, at + 1), packed);
+  }
+  for (int64_t i = bound(panels.count, at); i < bound(panels.count, at + 1); ++i) {
+    const T* const from = static_cast<const T*>(p.b.data) + first * p.b.row_stride +
+                          panels.first(i) * p.b.column_stride;
+    pack(from, p.b.column_stride, p.b.row_stride, panels.end(i) - panels.first(i), depth,
+         panels.width(i), packed + packed_offset(panels, first, depth, i));
+  }
+}
+
+template <class T>
+void multiply_any(const Tile<T>& whole, T* buffer, Tiles& tiles) {
+  const Product& tile = whole.part;
   const Matrix &a = tile.a, &b = tile.b;
   constexpr int64_t kLeastUses = 48;
   // Dense lines of A must be transposed, which takes longer.
@@ -263,8 +320,11 @@ void multiply_any(const Product& tile, T* buffer, Tiles& tiles) {
   const int64_t depth_of_sum = std::min(tile.k, kSumDepth);
   const bool packs_a = is_worth_packing<T>(
       tile.n, uses_of_a, std::max(a.row_stride, a.column_stride), tile.m * depth_of_sum);
-  const bool packs_b = b.column_stride != 1 ||
-                       is_worth_packing<T>(tile.m, kLeastUses, b.row_stride, tile.n * depth_of_sum);
+  const bool packs_b =
+      !whole.packed_columns &&
+      (b.column_stride != 1 ||
+       is_worth_packing<T>(tile.m, kLeastUses, b.row_stride, tile.n * depth_of_sum));
+  const Panels<T> panels{tile.n};
   for (int64_t first = 0; first < tile.k; first += kSumDepth) {
     const int64_t depth = std::min(kSumDepth, tile.k - first);
     if (!tiles.go_on(tile.m * tile.n * depth)) return;
@@ -281,25 +341,22 @@ void multiply_any(const Product& tile, T* buffer, Tiles& tiles) {
     }
     const T* const from = static_cast<const T*>(b.data) + first * b.row_stride;
     auto* const c = static_cast<T*>(tile.c);
-    for (int64_t j = 0; j < tile.n;) {
-      const int64_t left = tile.n - j;
-      // About the same number in each panel, since one vector does not keep the processor busy.
-      const int64_t all = (left + lanes - 1) / lanes, panels = (all + kVectors - 1) / kVectors;
-      const int64_t vectors = (all + panels - 1) / panels;
-      const int64_t columns = std::min(vectors * lanes, left);
+    for (int64_t i = 0; i < panels.count; ++i) {
+      const int64_t j = panels.first(i), columns = panels.end(i) - j, width = panels.width(i);
       Columns<T> in = {from + j * b.column_stride, b.row_stride};
-      if (packs_b) {
+      if (whole.packed_columns) {
+        in = {whole.packed_columns + packed_offset(panels, first, depth, i), width};
+      } else if (packs_b) {
         // The panel stays in the first-level cache while all rows are multiplied by it.
-        pack(in.data, b.column_stride, b.row_stride, columns, depth, vectors * lanes, free);
-        in = {free, vectors * lanes};
+        pack(in.data, b.column_stride, b.row_stride, columns, depth, width, free);
+        in = {free, width};
       }
-      const Result<T> result = {c + j, tile.c_row_stride, columns, first > 0};
+      const Result<T> result = {c + j, tile.c_row_stride, columns, whole.is_added || first > 0};
       if (packs_a) {
-        multiply_panel<true>(vectors, rows, in, tile.m, depth, result);
+        multiply_panel<true>(width / panels.lanes, rows, in, tile.m, depth, result);
       } else {
-        multiply_panel<false>(vectors, rows, in, tile.m, depth, result);
+        multiply_panel<false>(width / panels.lanes, rows, in, tile.m, depth, result);
       }
-      j += columns;
     }
   }
 }
@@ -368,8 +425,7 @@ void multiply_row_block(int64_t num_vectors, Rows<T> a, Columns<T> b, int64_t de
 }
 
 template <class T>
-void multiply_row(const Product& tile, T* buffer, Tiles& tiles) {
-  if (tile.b.column_stride != 1) return multiply_any(tile, buffer, tiles);
+void multiply_row(const Product& tile, Tiles& tiles) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   constexpr int64_t kWide = kRows / 2;  // vectors whose sums fit in the registers
@@ -398,17 +454,19 @@ void multiply_row(const Product& tile, T* buffer, Tiles& tiles) {
 }
 
 template <class T>
-void multiply(const Product& tile, T* buffer, Tiles& tiles) {
-  if (tile.m == 1) return multiply_row(tile, buffer, tiles);
+void multiply(const Tile<T>& tile, T* buffer, Tiles& tiles) {
+  if (tile.is_of_row && tile.part.b.column_stride == 1) return multiply_row<T>(tile.part, tiles);
   return multiply_any(tile, buffer, tiles);
 }
 
-void multiply_float(const Product& tile, float* buffer, Tiles& tiles) {
+void multiply_float(const Tile<float>& tile, float* buffer, Tiles& tiles) {
   multiply(tile, buffer, tiles);
 }
-void multiply_double(const Product& tile, double* buffer, Tiles& tiles) {
+void multiply_double(const Tile<double>& tile, double* buffer, Tiles& tiles) {
   multiply(tile, buffer, tiles);
 }
+void pack_float(const Product& p, int64_t part, float* packed) { pack_part(p, part, packed); }
+void pack_double(const Product& p, int64_t part, double* packed) { pack_part(p, part, packed); }
 }  // namespace
 }  // namespace farcall::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -419,6 +477,8 @@ namespace {
 
 HWY_EXPORT(multiply_float);
 HWY_EXPORT(multiply_double);
+HWY_EXPORT(pack_float);
+HWY_EXPORT(pack_double);
 
 int64_t rounded(int64_t size, int64_t step) { return (size + step - 1) / step * step; }
 
@@ -429,12 +489,25 @@ int64_t tile_buffer_size(int64_t rows, int64_t depth) {
   return (rounded(rows, kTileRowStep) + kTileColumnStep) * std::min(depth, kSumDepth);
 }
 
+int64_t packed_size(int64_t columns, int64_t depth) {
+  return rounded(columns, kTileColumnStep) * depth;
+}
+
 template <>
-void multiply_tile(const Product& tile, float* buffer, Tiles& tiles) {
+void pack_columns(const Product& p, int64_t part, float* packed) {
+  HWY_DYNAMIC_DISPATCH(pack_float)(p, part, packed);
+}
+template <>
+void pack_columns(const Product& p, int64_t part, double* packed) {
+  HWY_DYNAMIC_DISPATCH(pack_double)(p, part, packed);
+}
+
+template <>
+void multiply_tile(const Tile<float>& tile, float* buffer, Tiles& tiles) {
   HWY_DYNAMIC_DISPATCH(multiply_float)(tile, buffer, tiles);
 }
 template <>
-void multiply_tile(const Product& tile, double* buffer, Tiles& tiles) {
+void multiply_tile(const Tile<double>& tile, double* buffer, Tiles& tiles) {
   HWY_DYNAMIC_DISPATCH(multiply_double)(tile, buffer, tiles);
 }
 }  // namespace farcall::native

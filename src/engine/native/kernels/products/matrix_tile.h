@@ -27,10 +27,24 @@ inline constexpr int64_t kRowSums = 4;
 // Elements that multiply_tile() needs for rearranged operands.
 int64_t tile_buffer_size(int64_t rows, int64_t depth);
 
-// Multiplies one product without batches, or a tile of it. `buffer` is aligned to kAlignment.
-// Returns early if `tiles` says to stop.
+// All columns of B, rearranged in parts: kPackedParts for each kSumDepth rows.
+inline constexpr int64_t kPackedParts = 8;
+int64_t packed_size(int64_t columns, int64_t depth);  // elements
 template <class T>
-void multiply_tile(const Product& tile, T* buffer, Tiles& tiles);
+void pack_columns(const Product& product, int64_t part, T* packed);
+
+template <class T>
+struct Tile {
+  Product part;            // of a product, or all of it, without batches
+  bool is_of_row = false;  // the whole A is a single row
+  // All columns of B, of which the tile has all; null: the tile rearranges them if that pays.
+  const T* packed_columns = nullptr;
+  bool is_added = false;  // the result to the values of C
+};
+
+// `buffer` is aligned to kAlignment. Returns early if `tiles` says to stop.
+template <class T>
+void multiply_tile(const Tile<T>& tile, T* buffer, Tiles& tiles);
 
 // The same if A is one dense row and the columns of B are dense. Sums in another order.
 template <class T>
