@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace farcall::native::HWY_NAMESPACE {
 namespace {
 
-// x = quadrant pi / 2 + high + low by Cody and Waite's reduction, with pi in three parts. It is
+// x = quadrant pi / 2 + rest by Cody and Waite's reduction, with pi in three parts. It is
 // accurate below kTrigLimit; the scalar functions compute values above.
 template <class D>
 inline constexpr T<D> kTrigLimit = sizeof(T<D>) == 4 ? T<D>(0x1p16) : T<D>(0x1p26);
@@ -22,22 +22,17 @@ inline constexpr T<D> kTrigLimit = sizeof(T<D>) == 4 ? T<D>(0x1p16) : T<D>(0x1p2
 template <class D>
 struct Angle {
   hn::Vec<Unsigned<D>> quadrant;
-  V<D> sin, cos;  // of high + low
+  V<D> sin, cos;  // of the rest
 
-  Angle(D d, V<D> magnitude) {
+  // If is_short, sin and cos are within 2 units of the last place, otherwise within 1.
+  Angle(D d, V<D> magnitude, bool is_short) {
     const V<D> rounder = set(d, kRounder<D>);
     const V<D> shifted = fma(d, magnitude, set(d, Coefficient<D>::kTwoOverPi[0]), rounder);
     const V<D> k = hn::Sub(shifted, rounder);
     quadrant = hn::BitCast(Unsigned<D>(), shifted);
-    // Subtracting the first part is exact; the others are subtracted in twice the precision.
+    // Subtracting the first part is exact.
     const V<D> first = nfma(d, k, set(d, Coefficient<D>::kHalfPi[0]), magnitude);
-    const V<D> middle = set(d, Coefficient<D>::kHalfPi[1]), product = hn::Mul(k, middle);
-    const V<D> sum = hn::Sub(first, product);
-    V<D> rest = error_of_sum<D>(first, hn::Neg(product), sum);
-    rest = hn::Sub(rest, fma(d, k, middle, hn::Neg(product)));
-    rest = nfma(d, k, set(d, Coefficient<D>::kHalfPi[2]), rest);
-    const V<D> high = hn::Add(sum, rest);
-    compute(d, high, hn::Sub(rest, hn::Sub(high, sum)));
+    is_short ? subtract_rest(d, k, first) : subtract_rest_twice(d, k, first);
   }
 
   // Of pi times a magnitude. NaN for infinities.
@@ -75,12 +70,37 @@ struct Angle {
  private:
   Angle() = default;
 
-  void compute(D d, V<D> high, V<D> low) {
-    // The terms of smaller angles do not count, and may be subnormal, which takes long.
+  // The terms of smaller angles than the least do not count, and may be subnormal, which takes
+  // long.
+  static V<D> without_small(D d, V<D> angle) {
     constexpr T<D> kLeast = sizeof(T<D>) == 4 ? T<D>(0x1p-13) : T<D>(0x1p-27);
-    const auto is_small = hn::Lt(hn::Abs(high), set(d, kLeast));
-    const V<D> angle = hn::IfThenElse(is_small, hn::Zero(d), high);
-    const V<D> square = hn::Mul(angle, angle);
+    return hn::IfThenElse(hn::Lt(hn::Abs(angle), set(d, kLeast)), hn::Zero(d), angle);
+  }
+
+  void subtract_rest(D d, V<D> k, V<D> first) {
+    const V<D> second = nfma(d, k, set(d, Coefficient<D>::kHalfPi[1]), first);
+    compute(d, nfma(d, k, set(d, Coefficient<D>::kHalfPi[2]), second));
+  }
+  // In twice the precision.
+  void subtract_rest_twice(D d, V<D> k, V<D> first) {
+    const V<D> middle = set(d, Coefficient<D>::kHalfPi[1]), product = hn::Mul(k, middle);
+    const V<D> sum = hn::Sub(first, product);
+    V<D> rest = error_of_sum<D>(first, hn::Neg(product), sum);
+    rest = hn::Sub(rest, fma(d, k, middle, hn::Neg(product)));
+    rest = nfma(d, k, set(d, Coefficient<D>::kHalfPi[2]), rest);
+    const V<D> high = hn::Add(sum, rest);
+    compute(d, high, hn::Sub(rest, hn::Sub(high, sum)));
+  }
+
+  void compute(D d, V<D> reduced) {
+    const V<D> angle = without_small(d, reduced), square = hn::Mul(angle, angle);
+    sin = fma(d, hn::Mul(square, angle), polynomial(d, square, Coefficient<D>::kSin), reduced);
+    cos = fma(d, hn::Mul(square, square), polynomial(d, square, Coefficient<D>::kCos),
+              nfma(d, set(d, 0.5), square, set(d, 1)));
+  }
+
+  void compute(D d, V<D> high, V<D> low) {
+    const V<D> angle = without_small(d, high), square = hn::Mul(angle, angle);
     const V<D> half = hn::Mul(set(d, 0.5), square);
     // cos(high + low) = cos(high) - low sin(high)
     const V<D> cube = hn::Mul(square, angle);
@@ -105,11 +125,15 @@ HWY_INLINE hn::Mask<D> is_beyond_limit(D d, V<D> magnitude) {
   return hn::Not(hn::Le(magnitude, set(d, kTrigLimit<D>)));
 }
 
+// The longer way is kept for float64, where it takes a smaller part of the time.
+template <class D>
+inline constexpr bool kIsShort = sizeof(T<D>) == 4;
+
 struct Sin {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
     const V<D> a = hn::Abs(x);
-    const Angle<D> angle(d, a);
+    const Angle<D> angle(d, a, kIsShort<D>);
     const V<D> value = hn::IfThenElse(angle.is_odd(d), angle.cos, angle.sin);
     const V<D> with_sign = hn::Xor(value, hn::Xor(angle.sign(d, 0), sign_of(d, x)));
     return with_scalar(d, is_beyond_limit(d, a), x, with_sign, [](T<D> v) { return std::sin(v); });
@@ -119,7 +143,7 @@ struct Cos {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
     const V<D> a = hn::Abs(x);
-    const Angle<D> angle(d, a);
+    const Angle<D> angle(d, a, kIsShort<D>);
     const V<D> value = hn::IfThenElse(angle.is_odd(d), angle.sin, angle.cos);
     return with_scalar(d, is_beyond_limit(d, a), x, hn::Xor(value, angle.sign(d, 1)),
                        [](T<D> v) { return std::cos(v); });
@@ -129,7 +153,7 @@ struct Tan {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
     const V<D> a = hn::Abs(x);
-    const Angle<D> angle(d, a);
+    const Angle<D> angle(d, a, /*is_short=*/false);
     const auto is_odd = angle.is_odd(d);
     const V<D> above = hn::IfThenElse(is_odd, hn::Neg(angle.cos), angle.sin);
     const V<D> below = hn::IfThenElse(is_odd, angle.sin, angle.cos);
