@@ -184,6 +184,9 @@ TEST(SortKernel, AlongAnyAxisWithAnyNumberOfKeys) {
         const TestArray carried = random_array({DType::kInt16, shape}, random, 100);
         check_sort({x}, axis, 1);
         check_sort({x, carried}, axis, 1);
+        const TestArray plain = random_array({DType::kFloat32, shape}, random, 3);
+        check_sort({x, plain}, axis, 2);
+        check_sort({plain, x}, axis, 2);
         check_sort({x, other, carried}, axis, 2);
         check_sort({other, x, wide}, axis, 3);
       }
@@ -197,10 +200,12 @@ TEST(SortKernel, OfLanesThatSeveralThreadsShare) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kBFloat16}) {
     const TestArray x = numbers({dtype, shape}, random);
     const TestArray other = random_array({DType::kInt32, shape}, random, 1000);
+    const TestArray plain = random_array({DType::kFloat32, shape}, random, 1000);
     for (const int num_threads : {1, 4}) {
       tbb::task_arena(num_threads).execute([&] {
         check_sort({x}, 0, 1);
         check_sort({other, x}, 0, 2);
+        check_sort({other, plain}, 0, 2);
       });
     }
   }

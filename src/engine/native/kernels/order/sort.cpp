@@ -1,7 +1,9 @@
 // sort: the keys of each lane become unsigned integers of the same order. If the only operand is a
-// key of real numbers, its keys are sorted directly. Else each key is sorted together with its
-// position, from the last key to the first, and all operands are moved to the resulting positions.
+// key of real numbers, its keys are sorted directly, and so are two such operands of four bytes.
+// Else each key is sorted together with its position, from the last key to the first, and all
+// operands are moved to the resulting positions.
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -118,6 +120,7 @@ struct SortPlan {
     KeyLoop<uint32_t> narrow = nullptr;  // one of the two is used
     KeyLoop<uint64_t> wide = nullptr;
     int64_t num_columns = 1;
+    ValueLoop<uint32_t> values = nullptr;  // for sorting pairs
   };
   std::vector<size_t> widths;  // of the operands
   std::vector<Key> keys;       // of the first operands
@@ -186,6 +189,17 @@ class LaneSort {
       lane.restore(keys, kZeroKey<Key>);
       lane.restore(keys, kNanKey<Key>);
     }
+  }
+
+  // Sorts two operands by value. By positions if equal keys may have different bits.
+  static void run_pairs(const SortPlan& plan, void* const* operands, int64_t first,
+                        std::byte* scratch) {
+    LaneSort lane(plan, operands, first, scratch);
+    Word* words = lane.template part<Word>(plan.words);
+    if (!lane.load_pairs(words)) return run(plan, operands, first, scratch);
+    words = sort_words(words, lane.template part<Word>(plan.other_words), plan.lanes.size,
+                       plan.by_vectors);
+    lane.put_pairs(words);
   }
 
  private:
@@ -316,6 +330,61 @@ class LaneSort {
     });
   }
 
+  // Calls work(start, size) for blocks of the lane.
+  template <class Work>
+  void for_blocks(const Work& work) const {
+    for_pieces(plan_.lanes.size, [&](int64_t from, int64_t count) {
+      for (int64_t start = from; start < from + count; start += kBlock) {
+        work(start, std::min(from + count - start, kBlock));
+      }
+    });
+  }
+
+  // Writes the keys of a block of elements. Returns whether they determine the elements.
+  bool load_block(size_t operand, int64_t start, int64_t size, Key* keys) const {
+    const SortPlan::Key& key = plan_.keys[operand];
+    bool are_exact = true;
+    visit_elements(key.load, bytes_of(operand), plan_.lanes.inner, start, size,
+                   [&](const std::byte* elements, int64_t, int64_t count) {
+                     Key values[kBlock];
+                     loop_of(key)(elements, count, keys, keys);
+                     key.values(keys, count, values);
+                     const auto nbytes = static_cast<size_t>(count) * sizeof(Key);
+                     are_exact = std::memcmp(values, elements, nbytes) == 0;
+                   });
+    return are_exact;
+  }
+
+  // Returns false if the keys do not determine the elements.
+  bool load_pairs(Word* words) const {
+    std::atomic<bool> are_exact{true};
+    for_blocks([&](int64_t start, int64_t size) {
+      Key upper[kBlock], lower[kBlock];
+      const bool is_first_exact = load_block(0, start, size, upper);
+      if (!load_block(1, start, size, lower) || !is_first_exact) {
+        are_exact.store(false, std::memory_order_relaxed);
+      }
+      for (int64_t i = 0; i < size; ++i) words[start + i] = Positioned::make(upper[i], lower[i]);
+    });
+    return are_exact.load(std::memory_order_relaxed);
+  }
+
+  void put_pairs(const Word* words) const {
+    const int64_t stride = plan_.lanes.inner;
+    for_blocks([&](int64_t start, int64_t size) {
+      Key keys[kBlock], values[kBlock];
+      for (const size_t operand : {0, 1}) {
+        for (int64_t i = 0; i < size; ++i) {
+          const Word word = words[start + i];
+          keys[i] = operand == 0 ? Positioned::key(word) : Positioned::position(word);
+        }
+        plan_.keys[operand].values(keys, size, values);
+        Key* to = lane_of<Key>(2 + operand) + start * stride;
+        for (int64_t i = 0; i < size; ++i) to[i * stride] = values[i];
+      }
+    });
+  }
+
   const SortPlan& plan_;
   void* const* operands_;
   int64_t first_;  // index of the first element of the lane
@@ -345,6 +414,13 @@ void run_sort(const KernelCall& call) {
             });
 }
 
+bool sorts_pairs(const SortPlan& plan) {
+  return plan.widths.size() == 2 && plan.keys.size() == 2 &&
+         std::ranges::all_of(plan.keys, [](const SortPlan::Key& key) {
+           return key.values && key.load.is_copy() && key.load.source_width == sizeof(uint32_t);
+         });
+}
+
 template <class Key>
 void place_scratch(SortPlan& plan, bool sorts_values) {
   const int64_t size = plan.lanes.size;
@@ -359,6 +435,9 @@ void place_scratch(SortPlan& plan, bool sorts_values) {
     plan.positions = scratch.take(size, sizeof(Key));
     if (plan.num_columns > 1) plan.other_positions = scratch.take(size, sizeof(Key));
     plan.run_lane = LaneSort<Key>::run;
+    if constexpr (sizeof(Key) == 4) {
+      if (sorts_pairs(plan)) plan.run_lane = LaneSort<Key>::run_pairs;
+    }
   }
   plan.scratch_bytes = scratch.bytes();
 }
@@ -372,7 +451,8 @@ Kernel make_sort(Types inputs, Types, const Params* params) {
   for (size_t i = 0; i < static_cast<size_t>(p.num_keys); ++i) {
     const DType dtype = inputs[i].dtype(), compute = compute_dtype(dtype);
     const SortPlan::Key key = {make_conversion(dtype, compute), find_key_loop<uint32_t>(compute),
-                               find_key_loop<uint64_t>(compute), is_complex(dtype) ? 2 : 1};
+                               find_key_loop<uint64_t>(compute), is_complex(dtype) ? 2 : 1,
+                               find_value_loop<uint32_t>(compute)};
     if (!key.wide) return {};
     is_narrow = is_narrow && key.narrow;
     plan->keys.push_back(key);
