@@ -20,23 +20,38 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+inline constexpr int64_t kTested = 64;
+
+// Bit j is set if keys[j] is at most the limit.
 template <class Key>
-HWY_INLINE int64_t select(const Key* keys, int64_t size, Key limit, Key* selected, Key* indices) {
+HWY_INLINE uint64_t bits_of_keys(const Key* keys, Key limit) {
   const hn::ScalableTag<Key> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto most = hn::Set(d, limit);
+  uint64_t bits = 0;
+  for (int64_t j = 0; j < kTested; j += lanes) {
+    const auto key = hn::LoadU(d, keys + j);
+    uint8_t bytes[8];
+    hn::StoreMaskBits(d, hn::Eq(hn::Min(key, most), key), bytes);
+    uint64_t some = 0;
+    std::memcpy(&some, bytes, (hn::MaxLanes(d) + 7) / 8);
+    bits |= some << j;
+  }
+  return bits;
+}
+
+// Few keys are selected: so many are tested at a time that the processor rarely guesses wrong.
+template <class Key>
+HWY_INLINE int64_t select(const Key* keys, int64_t size, Key limit, Key* selected, Key* indices) {
   int64_t count = 0, i = 0;
   const auto add = [&](int64_t index) {
     selected[count] = keys[index];
     indices[count++] = static_cast<Key>(index);
   };
-  for (; i + lanes <= size; i += lanes) {
-    const auto key = hn::LoadU(d, keys + i);
-    uint8_t bytes[8] = {};
-    hn::StoreMaskBits(d, hn::Eq(hn::Min(key, most), key), bytes);
-    uint64_t bits;
-    std::memcpy(&bits, bytes, sizeof(bits));
-    for (; bits != 0; bits &= bits - 1) add(i + std::countr_zero(bits));
+  for (; i + kTested <= size; i += kTested) {
+    for (uint64_t bits = bits_of_keys(keys + i, limit); bits != 0; bits &= bits - 1) {
+      add(i + std::countr_zero(bits));
+    }
   }
   for (; i < size; ++i) {
     if (keys[i] <= limit) add(i);
