@@ -280,13 +280,13 @@ TEST(StridedCopy, OfManyElements) {
 TEST(StridedCopy, TransposedMegabytes) {
   std::mt19937 random(44);
   constexpr int64_t kBytes = int64_t{9} << 19, kRows = 1088;
-  std::vector<uint8_t> source(kBytes + kRows * 16), memory(source.size() + 128);
+  std::vector<uint8_t> source(kBytes / 16 * 17), memory(source.size() + 128);
   for (auto& byte : source) byte = static_cast<uint8_t>(random());
   auto* const lines =
       reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(memory.data()) + 63) / 64 * 64);
   for (const int64_t width : {1, 2, 4, 8, 16}) {
     const int64_t columns = kBytes / (kRows * width) + 1;
-    for (const int64_t rows : {kRows, kRows - 1}) {
+    for (const int64_t rows : {kRows, kRows + 8, kRows + 16, kRows - 1}) {
       for (const int num_threads : {1, 3}) {
         uint8_t* const target = num_threads == 1 ? lines : lines + width % 16;
         const int64_t shape[] = {columns, rows}, from[] = {1, columns}, to[] = {rows, 1};

@@ -24,6 +24,9 @@ constexpr int64_t kMostStride = 8;
 constexpr int64_t kMostTransposedBytes = int64_t{128} << 10;
 // Fewer elements are transposed faster by themselves.
 constexpr int64_t kLeastTransposedBytes = int64_t{1} << 20;
+// So are that many, in rows of whole cache lines, if rows of the operand are farther apart: a copy
+// can be written past the caches.
+constexpr int64_t kBytesPastCaches = int64_t{1} << 22, kMostBytesApart = int64_t{8} << 10;
 
 // The next steps write, and reads would wait for them to end: lines of the next tile are requested
 // now. Processors predict reads that go down less well than those that go up.
@@ -80,8 +83,11 @@ bool StridedView::is_transposed() const {
   if (row.stride != 1 || last.stride <= kMostStride) return false;
   int64_t nbytes = width_;
   for (const Dimension& dimension : dimensions_) nbytes *= dimension.size;
-  return nbytes >= kLeastTransposedBytes &&
-         last.size * transposed_tile(width_) * width_ <= kMostTransposedBytes;
+  const int64_t row_bytes = last.size * width_;
+  const bool is_faster_alone = nbytes >= kBytesPastCaches && row_bytes % kCacheLine == 0 &&
+                               last.stride * width_ > kMostBytesApart;
+  return nbytes >= kLeastTransposedBytes && !is_faster_alone &&
+         row_bytes * transposed_tile(width_) <= kMostTransposedBytes;
 }
 
 void StridedView::load_transposed(const void* source, int64_t first, int64_t count,
