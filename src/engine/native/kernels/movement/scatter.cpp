@@ -54,7 +54,7 @@ struct ReplacePlan {
   Windows windows;
   StridedCopy whole, copy;  // of the operand, and of one window
   int64_t width;
-  bool are_rows;
+  bool is_in_rows;  // see are_rows
 };
 
 // Scatters windows of one element.
@@ -89,19 +89,19 @@ void run_replace(const KernelCall& call) {
       dense > 0 ? copy_bytes(from, to, dense) : plan.copy.run(from, to);
     }
   };
-  plan.are_rows ? plan.windows.walk_places(call.operands[1], width, visit)
-                : plan.windows.walk(call.operands[1], /*in_any_order=*/false, visit);
+  plan.is_in_rows ? plan.windows.walk_places(call.operands[1], width, visit)
+                  : plan.windows.walk(call.operands[1], /*in_any_order=*/false, visit);
 }
 
 Kernel make_replace(Types inputs, Types, const Params* params) {
   Windows windows = make_windows(inputs, params_as<ScatterParams>(params));
   const size_t width = byte_width(inputs[0].dtype());
   StridedCopy copy(width, windows.shape(), windows.all_strides(), windows.operand_strides());
-  const bool in_rows = are_rows(windows, copy, inputs[0]);
-  return {
-      .run = run_replace,
-      .data = std::make_shared<ReplacePlan>(ReplacePlan{
-          std::move(windows), make_whole(inputs[0]), copy, static_cast<int64_t>(width), in_rows})};
+  const bool is_in_rows = are_rows(windows, copy, inputs[0]);
+  return {.run = run_replace,
+          .data = std::make_shared<ReplacePlan>(
+              ReplacePlan{std::move(windows), make_whole(inputs[0]), copy,
+                          static_cast<int64_t>(width), is_in_rows})};
 }
 
 // ---- combining

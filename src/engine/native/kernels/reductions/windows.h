@@ -100,6 +100,11 @@ class Windows {
   // Moves the offsets of windows in this part to the front. Returns the number of them.
   static int64_t keep_part(WindowOffsets& offsets, int64_t count, Places places, int64_t part);
 
+  // So many windows are visited between two checks for interrupts.
+  int64_t windows_at_once() const {
+    return std::clamp<int64_t>(kPolledElements / std::max<int64_t>(size_, 1), 1,
+                               WindowOffsets::kSize);
+  }
   void add_number(Number next);
   void find(const void* indices, int64_t first, int64_t count, WindowOffsets& offsets) const;
 
@@ -116,14 +121,14 @@ class Windows {
 
 template <class Visit>
 void Windows::walk(const void* indices, bool in_any_order, Visit visit) const {
-  constexpr int64_t kBlockSize = WindowOffsets::kSize;
+  const int64_t at_once = windows_at_once();
   const bool is_shared = in_any_order && size_ < kPolledElements;
-  run_tiles((count_ + kBlockSize - 1) / kBlockSize,
+  run_tiles((count_ + at_once - 1) / at_once,
             is_shared ? num_threads_for_elements(count_ * size_) : 1, [&](Tiles& tiles) {
               WindowOffsets offsets;
               for (int64_t block; tiles.next(block);) {
-                const int64_t first = block * kBlockSize;
-                const int64_t count = std::min(kBlockSize, count_ - first);
+                const int64_t first = block * at_once;
+                const int64_t count = std::min(at_once, count_ - first);
                 find(indices, first, count, offsets);
                 visit(std::as_const(offsets), count);
                 if (!tiles.go_on(count * size_ * kStepCost)) return;
@@ -134,15 +139,16 @@ void Windows::walk(const void* indices, bool in_any_order, Visit visit) const {
 template <class Visit>
 void Windows::walk_places(const void* indices, int64_t width, Visit visit) const {
   const Places places = this->places(width);
+  const int64_t at_once = windows_at_once();
   run_tiles(places.num_parts, places.num_parts, [&](Tiles& tiles) {
     WindowOffsets offsets;
     for (int64_t part; tiles.next(part);) {
-      for (int64_t first = 0; first < count_; first += WindowOffsets::kSize) {
-        int64_t count = std::min(WindowOffsets::kSize, count_ - first);
+      for (int64_t first = 0; first < count_; first += at_once) {
+        int64_t count = std::min(at_once, count_ - first);
         find(indices, first, count, offsets);
         if (places.num_parts > 1) count = keep_part(offsets, count, places, part);
         visit(std::as_const(offsets), count);
-        if (!tiles.go_on((count * size_ + WindowOffsets::kSize) * kStepCost)) return;
+        if (!tiles.go_on((count * size_ + at_once) * kStepCost)) return;
       }
     }
   });
@@ -153,7 +159,7 @@ void Windows::walk_part(const void* indices, int64_t first, int64_t last, Tiles&
                         Visit visit) const {
   WindowOffsets offsets;
   for (int64_t count; first < last; first += count) {
-    count = std::min(WindowOffsets::kSize, last - first);
+    count = std::min(windows_at_once(), last - first);
     find(indices, first, count, offsets);
     visit(std::as_const(offsets), count);
     if (!tiles.go_on(count * size_ * kStepCost)) return;
