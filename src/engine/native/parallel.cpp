@@ -40,7 +40,7 @@ void Tiles::poll() {
   try {
     poll_interrupt();
   } catch (...) {
-    shared_.is_stopped.store(true, std::memory_order_relaxed);
+    if (shared_) shared_->is_stopped.store(true, std::memory_order_relaxed);
     throw;
   }
 }
@@ -52,19 +52,29 @@ int64_t num_threads_for(int64_t cost) {
 
 void run_tiles(int64_t count, int64_t num_threads, void (*work)(const void*, Tiles&),
                const void* data) {
-  Tiles::Shared shared;
   num_threads = std::min(num_threads, count);
   if (num_threads <= 1) {
-    Tiles tiles(shared, count, /*is_caller=*/true, /*is_alone=*/true);
+    Tiles tiles(count);
     return work(data, tiles);
   }
+  Tiles::Shared shared;
+  const int64_t num_ranges = std::min(num_threads, Tiles::Shared::kMostRanges);
+  shared.num_ranges = static_cast<size_t>(num_ranges);
+  // Without overflow.
+  const auto bound = [&](int64_t i) {
+    return count / num_ranges * i + count % num_ranges * i / num_ranges;
+  };
+  // oneTBB synchronizes when it hands over work. The thread sanitizer does not see that: these
+  // stores and the matching loads tell it.
+  for (int64_t i = 0; i < num_ranges; ++i) {
+    Tiles::Range& range = shared.ranges[static_cast<size_t>(i)];
+    range.end = bound(i + 1);
+    range.next.store(bound(i), std::memory_order_release);
+  }
   const std::thread::id caller = std::this_thread::get_id();
-  // oneTBB synchronizes when it hands over work. The thread sanitizer does not see that: this store
-  // and the matching loads tell it.
-  shared.next.store(0, std::memory_order_release);
-  const auto take_part = [&](int64_t) {
+  const auto take_part = [&](int64_t part) {
     const bool is_caller = std::this_thread::get_id() == caller;
-    Tiles tiles(shared, count, is_caller, /*is_alone=*/false);
+    Tiles tiles(shared, static_cast<size_t>(part % num_ranges), is_caller);
     try {
       work(data, tiles);
     } catch (...) {
@@ -77,7 +87,9 @@ void run_tiles(int64_t count, int64_t num_threads, void (*work)(const void*, Til
   // calling thread, which may hold a lock that they wait for.
   tbb::this_task_arena::isolate(
       [&] { tbb::parallel_for(int64_t{0}, num_threads, take_part, tbb::simple_partitioner()); });
-  static_cast<void>(shared.next.load(std::memory_order_acquire));
+  for (int64_t i = 0; i < num_ranges; ++i) {
+    static_cast<void>(shared.ranges[static_cast<size_t>(i)].next.load(std::memory_order_acquire));
+  }
 }
 
 }  // namespace farcall::native

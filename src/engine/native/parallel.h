@@ -3,24 +3,31 @@
 // change a bit of the result.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace farcall::native {
 
-// Hands out tile numbers to one of the threads.
+// Hands out tile numbers to one of the threads: those of its own range in order, then those that
+// the other threads have not begun. So a thread finds in its caches what it wrote in a run before.
 class Tiles {
  public:
   // Returns false if there are no more tiles to work on.
   bool next(int64_t& tile) {
     if (!go_on()) return false;
-    if (is_alone_) {
-      tile = shared_.next.load(std::memory_order_relaxed);
-      shared_.next.store(tile + 1, std::memory_order_relaxed);
-    } else {
-      tile = shared_.next.fetch_add(1, std::memory_order_acq_rel);
+    if (!shared_) {
+      tile = next_++;
+      return tile < count_;
     }
-    return tile < count_;
+    for (; num_ranges_left_ > 0; --num_ranges_left_) {
+      Range& range = shared_->ranges[range_];
+      tile = range.next.fetch_add(1, std::memory_order_acq_rel);
+      if (tile < range.end) return true;
+      if (++range_ == shared_->num_ranges) range_ = 0;
+    }
+    return false;
   }
 
   // Call this within tiles that may take more than a few milliseconds; `cost` is about the number
@@ -35,17 +42,28 @@ class Tiles {
   friend void run_tiles(int64_t count, int64_t num_threads, void (*work)(const void*, Tiles&),
                         const void* data);
 
-  // State that the threads share besides the tiles' data. A thread that takes a tile sees what
-  // other threads wrote before they took earlier tiles; at the end the caller sees all of it.
-  struct Shared {
+  struct alignas(64) Range {  // on a cache line of its own
     std::atomic<int64_t> next{0};
+    int64_t end = 0;
+  };
+  // State that the threads share besides the tiles' data. At the end the caller sees all that other
+  // threads wrote.
+  struct Shared {
+    static constexpr int64_t kMostRanges = 16;
+    std::array<Range, kMostRanges> ranges;
+    size_t num_ranges = 0;
     std::atomic<bool> is_stopped{false};
   };
 
-  Tiles(Shared& shared, int64_t count, bool is_caller, bool is_alone)
-      : shared_(shared), count_(count), is_caller_(is_caller), is_alone_(is_alone) {}
+  // Of one thread alone.
+  explicit Tiles(int64_t count) : count_(count) {}
+  Tiles(Shared& shared, size_t range, bool is_caller)
+      : shared_(&shared),
+        range_(range),
+        num_ranges_left_(shared.num_ranges),
+        is_caller_(is_caller) {}
   bool go_on() {
-    if (!is_caller_) return !shared_.is_stopped.load(std::memory_order_relaxed);
+    if (!is_caller_) return !shared_->is_stopped.load(std::memory_order_relaxed);
     if (cost_ >= polled_cost_) [[unlikely]]
       poll();
     return true;
@@ -56,9 +74,11 @@ class Tiles {
   // more than others.
   static constexpr int64_t kLeastPolledCost = int64_t{1} << 15, kMostPolledCost = int64_t{1} << 20;
 
-  Shared& shared_;
-  int64_t count_, cost_ = 0, polled_cost_ = kLeastPolledCost, polled_at_ = 0;  // in milliseconds
-  bool is_caller_, is_alone_;  // on the calling thread; on no other one
+  Shared* shared_ = nullptr;      // null if alone
+  int64_t next_ = 0, count_ = 0;  // if alone
+  size_t range_ = 0, num_ranges_left_ = 0;
+  int64_t cost_ = 0, polled_cost_ = kLeastPolledCost, polled_at_ = 0;  // in milliseconds
+  bool is_caller_ = true;                                              // on the calling thread
 };
 
 // The least number of operations for which waking another thread pays.
