@@ -114,10 +114,10 @@ std::optional<Windows::Line> Windows::line() const {
 }
 
 // Threads that write to neighbouring cache lines would wait for each other, because processors
-// request memory ahead; so a piece is larger than a line.
+// request memory ahead; so pieces are large.
 Windows::Places Windows::places(int64_t width) const {
-  constexpr int64_t kLeastPiece = 256, kMostPiece = 4096;  // bytes
-  constexpr int64_t kPiecesOfPart = 16, kMostParts = 8;
+  constexpr int64_t kLeastPiece = 1024, kMostPiece = 65536;  // bytes
+  constexpr int64_t kPiecesOfPart = 4, kMostParts = 8;
   const int64_t num_threads = std::min(num_threads_for_elements(count_ * size_), kMostParts);
   const auto num_parts = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(num_threads)));
   // A thread also finds the windows of the others, which takes as long as to visit a short one.
