@@ -141,10 +141,10 @@ void request_tile(const std::byte* source, int64_t step, int64_t rows, int64_t r
   }
 }
 
-// The source is dense along rows, the target along columns. If kAhead, the next tile of the source
-// is requested ahead. Tiles go through a buffer, so that each
+// The source is dense along rows, the target along columns. Tiles go through a buffer, so that each
 // cache line of both sides is accessed at one time only: if strides are large powers of two, the
-// lines of a tile share a few cache sets and would evict each other.
+// lines of a tile share a few cache sets and would evict each other. If kAhead, the next tile of
+// the source is requested ahead.
 template <class T, bool kAhead = false>
 void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows, std::byte* target,
                      int64_t target_step, int64_t columns) {

@@ -27,10 +27,6 @@ constexpr int64_t kBriefCost = int64_t{1} << 20;
 
 // ---- float32 and float64: tiles of the result
 
-// Large products have at least so many tiles for each thread, because another process may delay
-// one.
-constexpr int64_t kTilesOfThread = 3;
-
 // How the result is divided into tiles. Its bits do not depend on this, unless BLAS computes them.
 struct Cut {
   int64_t rows, columns;  // of a tile: multiples of the steps, or all

@@ -253,7 +253,8 @@ bool is_worth_packing(int64_t uses, int64_t least_uses, int64_t distance, int64_
 }
 
 // The panels of n columns: where panel i begins, where its columns end, and its columns in whole
-// vectors. The last panels have one vector less: a single one does not keep the processor busy.
+// vectors. The last panels have one vector less, because a single one does not keep the processor
+// busy.
 template <class T>
 struct Panels {
   int64_t n, lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
