@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
@@ -28,15 +29,37 @@ void with_threads(int num_threads, F&& f) {
 }
 
 TEST(Parallel, EachTileIsWorkedOnOnce) {
-  for (const int num_threads : {1, 2, 5}) {
-    std::vector<int> counts(1000);  // not atomic: one thread per tile
-    with_threads(num_threads, [&] {
-      run_tiles(1000, num_threads, [&](Tiles& tiles) {
-        for (int64_t i = 0; tiles.next(i);) ++counts[static_cast<size_t>(i)];
+  for (const int num_threads : {1, 2, 5, 20}) {
+    for (const size_t count : {7, 1000}) {
+      std::vector<int> counts(count);  // not atomic: one thread per tile
+      with_threads(num_threads, [&] {
+        run_tiles(static_cast<int64_t>(count), num_threads, [&](Tiles& tiles) {
+          for (int64_t i = 0; tiles.next(i);) ++counts[static_cast<size_t>(i)];
+        });
       });
-    });
-    EXPECT_EQ(counts, std::vector<int>(1000, 1));
+      EXPECT_EQ(counts, std::vector<int>(count, 1)) << num_threads;
+    }
   }
+}
+
+TEST(Parallel, TilesOfAThreadThatIsDelayedAreTakenByTheCaller) {
+  with_threads(2, [] {
+    const std::thread::id caller = std::this_thread::get_id();
+    std::atomic<bool> is_over{false};
+    std::vector<int64_t> of_caller;
+    run_tiles(10, 2, [&](Tiles& tiles) {
+      if (std::this_thread::get_id() == caller && of_caller.empty()) {
+        for (int64_t i = 0; tiles.next(i);) of_caller.push_back(i);
+        is_over.store(true);
+        return;
+      }
+      while (!is_over.load()) std::this_thread::yield();
+      int64_t tile = 0;
+      EXPECT_FALSE(tiles.next(tile));
+    });
+    std::ranges::sort(of_caller);
+    EXPECT_EQ(of_caller, (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  });
 }
 
 TEST(Parallel, NoTilesAreNoWork) {

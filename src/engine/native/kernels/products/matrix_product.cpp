@@ -150,7 +150,7 @@ bool shares_columns(const Product& p) {
 
 // The rows of a tile, at most `most`, with about the same number of tiles for each thread.
 int64_t rows_for_threads(int64_t rows, int64_t most, int64_t num_threads) {
-  constexpr int64_t kTilesOfThread = 2;
+  constexpr int64_t kTilesOfThread = 4;  // another process may delay a thread
   const int64_t steps = pieces(rows, kTileRowStep);
   const int64_t least = std::max(pieces(rows, most), kTilesOfThread * num_threads);
   int64_t best = 0, best_sum = 0;  // of all tiles, if they were equal
