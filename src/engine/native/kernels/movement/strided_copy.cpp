@@ -58,18 +58,17 @@ void reverse(const std::byte* source, std::byte* target, int64_t size) {
 // may be of no use.
 constexpr int64_t kStreamedRun = 16 * kPrefetchDistance;
 
-// Calls copy(first, count) for parts of one cache line; `source_step` is the distance in bytes from
-// one element to the next. Stores gain most: a processor waits for the lines that it writes to one
-// after the other, but requests many at a time.
-template <class Copy>
-void in_lines(const std::byte* source, std::byte* target, int64_t width, int64_t source_step,
-              int64_t count, Copy copy) {
-  const int64_t per_line = kCacheLine / width;
-  const int64_t ahead = source_step > 0 ? kPrefetchDistance : -kPrefetchDistance;
-  for (int64_t first = 0; first < count; first += per_line) {
-    prefetch_to_write(target + first * width + kPrefetchDistance);
-    __builtin_prefetch(source + first * source_step + ahead);
-    copy(first, std::min(per_line, count - first));
+// Copies line by line. Stores gain most from requests ahead: a processor waits for the lines that
+// it writes to one after the other, but requests many at a time.
+void copy_lines(const std::byte* source, std::byte* target, int64_t nbytes) {
+  for (int64_t at = 0; at < nbytes; at += kCacheLine) {
+    prefetch_to_write(target + at + kPrefetchDistance);
+    __builtin_prefetch(source + at + kPrefetchDistance);
+    if (nbytes - at >= kCacheLine) {
+      std::memcpy(target + at, source + at, kCacheLine);
+    } else {
+      std::memcpy(target + at, source + at, static_cast<size_t>(nbytes - at));
+    }
   }
 }
 
@@ -263,8 +262,7 @@ StridedCopy::StridedCopy(size_t width, std::span<const int64_t> shape,
   widen_elements();
   choose_inner();
   for (int i = 0; i < num_outer_; ++i) num_inner_ *= outer_[i].size;
-  const bool is_run = inner_ == Inner::kBytes || inner_ == Inner::kReversed;
-  is_streamed_ = is_run && column_.size * width_ >= kStreamedRun &&
+  is_streamed_ = inner_ == Inner::kBytes && column_.size * width_ >= kStreamedRun &&
                  column_.size * width_ * num_inner_ >= kStreamedBytes;
   is_past_caches_ = inner_ == Inner::kTransposed && has_stores_past_caches() &&
                     column_.size * row_.size * width_ * num_inner_ >= kBytesPastCaches;
@@ -340,23 +338,6 @@ void StridedCopy::choose_inner() {
   }
 }
 
-void StridedCopy::run_streamed(const std::byte* source, std::byte* target, int64_t count) const {
-  visit_width(width_, [&]<class T>(T) {
-    constexpr auto kWidth = static_cast<int64_t>(sizeof(T));
-    in_lines(source, target, kWidth, column_.source, count, [&](int64_t first, int64_t part) {
-      const std::byte* const from = source + first * column_.source;
-      std::byte* const to = target + first * kWidth;
-      if (inner_ == Inner::kReversed) {
-        part == kCacheLine / kWidth ? reverse<T>(from, to, kCacheLine / kWidth)
-                                    : reverse<T>(from, to, part);
-      } else {
-        part == kCacheLine / kWidth ? std::memcpy(to, from, kCacheLine)
-                                    : std::memcpy(to, from, static_cast<size_t>(part * kWidth));
-      }
-    });
-  });
-}
-
 // Copies `count` elements of the inner dimension from `first` on; when transposed, `count` rows of
 // the target.
 void StridedCopy::run_inner(const std::byte* source, std::byte* target, int64_t first,
@@ -364,7 +345,7 @@ void StridedCopy::run_inner(const std::byte* source, std::byte* target, int64_t 
   const Dimension& cut = inner_ == Inner::kTransposed ? row_ : column_;
   source += first * cut.source;
   target += first * cut.target;
-  if (is_streamed_) return run_streamed(source, target, count);
+  if (is_streamed_) return copy_lines(source, target, count * width_);
   if (inner_ == Inner::kBytes) {
     return copy_bytes(source, target, static_cast<size_t>(count * width_));
   }

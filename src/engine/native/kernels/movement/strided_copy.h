@@ -49,7 +49,6 @@ class StridedCopy {
   void widen_elements();
   void choose_inner();
   void run_inner(const std::byte* source, std::byte* target, int64_t first, int64_t count) const;
-  void run_streamed(const std::byte* source, std::byte* target, int64_t count) const;
   void run_some(const std::byte* source, std::byte* target, int64_t first, int64_t last,
                 int64_t start, int64_t count) const;
 
