@@ -9,6 +9,7 @@
 
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/instruction_sets.h"
+#include "engine/native/kernels/movement/stores_past_caches.h"
 #include "engine/native/kernels/vector/prefetch.h"
 #include "engine/native/kernels/width.h"
 
@@ -24,9 +25,9 @@ constexpr int64_t kMostStride = 8;
 constexpr int64_t kMostTransposedBytes = int64_t{128} << 10;
 // Fewer elements are transposed faster by themselves.
 constexpr int64_t kLeastTransposedBytes = int64_t{1} << 20;
-// So are that many, in rows of whole cache lines, if rows of the operand are farther apart: a copy
-// can be written past the caches.
-constexpr int64_t kBytesPastCaches = int64_t{1} << 22, kMostBytesApart = int64_t{8} << 10;
+// So are many, in rows of whole cache lines, if rows of the operand are farther apart: the copy can
+// be written past the caches.
+constexpr int64_t kMostBytesApart = int64_t{8} << 10;
 
 // The next steps write, and reads would wait for them to end: lines of the next tile are requested
 // now. Processors predict reads that go down less well than those that go up.

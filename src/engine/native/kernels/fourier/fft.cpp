@@ -124,10 +124,10 @@ void load_halves(const void* memory, const Places& places, int64_t length, Lines
 // Rows that are far apart are written past the caches, if they are whole cache lines.
 template <class Number>
 FourierRows<Number> past_caches(FourierRows<Number> rows) {
-  constexpr int64_t kLeastBytes = int64_t{1} << 22, kNumber = sizeof(Number);
+  constexpr int64_t kNumber = sizeof(Number);
   const auto is_in_lines = [](int64_t bytes) { return bytes % kCacheLine == 0; };
   rows.is_past_caches = has_stores_past_caches() && rows.apart > rows.lanes &&
-                        rows.count * rows.apart * kNumber >= kLeastBytes &&
+                        rows.count * rows.apart * kNumber >= kBytesPastCaches &&
                         is_in_lines(reinterpret_cast<intptr_t>(rows.first)) &&
                         is_in_lines(rows.lanes * kNumber) && is_in_lines(rows.apart * kNumber);
   return rows;

@@ -22,6 +22,9 @@ inline bool has_stores_past_caches() {
 #endif
 }
 
+// What takes fewer bytes stays in a cache.
+inline constexpr int64_t kBytesPastCaches = int64_t{1} << 22;
+
 // Copies `bytes`, a multiple of a cache line; both pointers are multiples of one too.
 inline void store_past_caches(std::byte* target, const void* source, int64_t bytes) {
 #if defined(__x86_64__)

@@ -74,9 +74,6 @@ void copy_lines(const std::byte* source, std::byte* target, int64_t nbytes) {
 
 // ---- transposed
 
-// Transposed copies of fewer bytes stay in a cache.
-constexpr int64_t kBytesPastCaches = int64_t{1} << 22;
-
 // A square block with 16 bytes per row: every instruction set has registers for that.
 template <class T>
 struct Block {
@@ -130,12 +127,17 @@ void copy_few_rows(const std::byte* source, int64_t source_step, int64_t rows, s
   }
 }
 
-// Requests `bytes` from byte `first` on of some rows.
-void request_tile(const std::byte* source, int64_t step, int64_t rows, int64_t row, int64_t first,
-                  int64_t num_rows, int64_t bytes) {
-  for (int64_t r = row; r < std::min(row + num_rows, rows); ++r) {
-    for (int64_t at = 0; at < bytes; at += kCacheLine) {
-      __builtin_prefetch(source + r * step + first + at);
+// Requests the tile of a matrix of elements of T after the one that begins at this row and column.
+template <class T>
+void request_next_tile(const std::byte* source, int64_t step, int64_t rows, int64_t columns,
+                       int64_t row, int64_t column) {
+  constexpr int64_t kTile = transposed_tile(sizeof(T));
+  constexpr auto kWidth = static_cast<int64_t>(sizeof(T));
+  column += kTile;
+  if (column >= columns) row += kTile, column = 0;
+  for (int64_t r = row; r < std::min(row + kTile, rows); ++r) {
+    for (int64_t at = 0; at < kTile * kWidth; at += kCacheLine) {
+      __builtin_prefetch(source + r * step + column * kWidth + at);
     }
   }
 }
@@ -152,7 +154,6 @@ void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows,
   }
   constexpr int64_t kTile = transposed_tile(sizeof(T));
   constexpr int64_t kSize = Block<T>::kSize;
-  constexpr int64_t kRowBytes = kTile * int64_t(sizeof(T));
   alignas(kCacheLine) T tile[kTile][kTile];
   const auto copy_tile = [&](int64_t row, int64_t column, auto num_rows, auto num_columns) {
     const auto line = [&](int64_t r, int64_t c) {
@@ -184,11 +185,7 @@ void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows,
     const int64_t num_rows = std::min(rows - row, kTile);
     for (int64_t column = 0; column < columns; column += kTile) {
       const int64_t num_columns = std::min(columns - column, kTile);
-      if (kAhead) {
-        const bool is_last = column + kTile >= columns;
-        request_tile(source, source_step, rows, is_last ? row + kTile : row,
-                     is_last ? 0 : (column + kTile) * int64_t(sizeof(T)), kTile, kRowBytes);
-      }
+      if (kAhead) request_next_tile<T>(source, source_step, rows, columns, row, column);
       if (num_rows == kTile && num_columns == kTile) {
         copy_tile(row, column, kWhole, kWhole);
       } else {
@@ -223,9 +220,7 @@ void copy_past_caches(const std::byte* source, int64_t source_step, int64_t rows
   };
   for (int64_t row = 0; row < tile_rows; row += kTile) {
     for (int64_t column = 0; column < tile_columns; column += kTile) {
-      const bool is_last = column + kTile == tile_columns;
-      request_tile(source, source_step, rows, is_last ? row + kTile : row,
-                   is_last ? 0 : (column + kTile) * kWidth, kTile, kTile * kWidth);
+      request_next_tile<T>(source, source_step, rows, tile_columns, row, column);
       for (int64_t r = row; r < row + kTile; r += kBlocks * kSize) {
         for (int64_t c = column; c < column + kTile; c += kSize) copy_line(r, c);
       }

@@ -68,7 +68,7 @@ class Windows {
   void walk_places(const void* indices, int64_t width, Visit visit) const;
   // The number of parts that walk_places divides them into, for as many threads.
   int64_t num_place_parts(int64_t width) const { return places(width).num_parts; }
-  // Visits windows [first, last) on this thread.
+  // Visits windows [first, last) on this thread; `visit` may change the offsets.
   template <class Visit>
   void walk_part(const void* indices, int64_t first, int64_t last, Tiles& tiles, Visit visit) const;
 
@@ -139,17 +139,12 @@ void Windows::walk(const void* indices, bool in_any_order, Visit visit) const {
 template <class Visit>
 void Windows::walk_places(const void* indices, int64_t width, Visit visit) const {
   const Places places = this->places(width);
-  const int64_t at_once = windows_at_once();
   run_tiles(places.num_parts, places.num_parts, [&](Tiles& tiles) {
-    WindowOffsets offsets;
     for (int64_t part; tiles.next(part);) {
-      for (int64_t first = 0; first < count_; first += at_once) {
-        int64_t count = std::min(at_once, count_ - first);
-        find(indices, first, count, offsets);
+      walk_part(indices, 0, count_, tiles, [&](WindowOffsets& offsets, int64_t count) {
         if (places.num_parts > 1) count = keep_part(offsets, count, places, part);
         visit(std::as_const(offsets), count);
-        if (!tiles.go_on((count * size_ + at_once) * kStepCost)) return;
-      }
+      });
     }
   });
 }
@@ -161,7 +156,7 @@ void Windows::walk_part(const void* indices, int64_t first, int64_t last, Tiles&
   for (int64_t count; first < last; first += count) {
     count = std::min(windows_at_once(), last - first);
     find(indices, first, count, offsets);
-    visit(std::as_const(offsets), count);
+    visit(offsets, count);
     if (!tiles.go_on(count * size_ * kStepCost)) return;
   }
 }
