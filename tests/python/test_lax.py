@@ -273,6 +273,18 @@ def test_top_k_takes_every_nan_for_the_greatest():
     np.testing.assert_array_equal(lax.top_k(x, 3)[1], [1, 3, 2])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("k", [2, 100])
+def test_top_k_of_long_rows_finds_late_elements_that_only_the_order_of_zeros_or_nan_decides(dtype, k):
+    with fc.enable_x64():
+        zeros = np.full(5000, -0.0, dtype)
+        zeros[3000:4000] = 0.0
+        np.testing.assert_array_equal(lax.top_k(zeros, k)[1], np.arange(3000, 3000 + k))
+        zeros[:] = np.nan
+        zeros[:100] = np.inf
+        np.testing.assert_array_equal(lax.top_k(zeros, k)[1], np.arange(100, 100 + k))
+
+
 def test_top_k_refuses_what_has_no_order():
     with pytest.raises(TypeError, match=r"top_k: c64\[2\] has no order"):
         lax.top_k(np.ones(2, np.complex64), 1)

@@ -38,6 +38,16 @@ auto ordered_bits(T value) {
   }
 }
 
+// The value with these ordered bits.
+template <class T, class Bits>
+T value_of_ordered_bits(Bits ordered) {
+  if constexpr (Float<T>) {
+    return std::bit_cast<T>(ordered & kSignBit<Bits> ? ordered ^ kSignBit<Bits> : ~ordered);
+  } else {
+    return static_cast<T>(Signed<T> ? ordered ^ kSignBit<Bits> : ordered);
+  }
+}
+
 // Visits `count` elements of a lane from index `from` on, in blocks: visit(elements, first, size),
 // where `elements` are dense and in the type computed in.
 template <class Visit>

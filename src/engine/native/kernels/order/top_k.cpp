@@ -1,6 +1,7 @@
 // top_k: keys order in descending order of the values; a key and its position form a word. Words of
 // a block that may be among the first k join the words kept so far, of which the first k stay.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -8,9 +9,8 @@
 
 #include "engine/native/kernels/clusters/lane_tiles.h"
 #include "engine/native/kernels/elementwise/lanes.h"
-#include "engine/native/kernels/instruction_sets.h"
 #include "engine/native/kernels/movement/rows.h"
-#include "engine/native/kernels/order/select_keys.h"
+#include "engine/native/kernels/order/select_elements.h"
 #include "engine/native/kernels/order/sort_keys.h"
 #include "engine/native/kernels/order/sort_words.h"
 #include "engine/native/kernels/scratch.h"
@@ -21,58 +21,33 @@ namespace {
 
 using Types = std::span<const ShapeDtype>;
 
-// Elements tested together. Most blocks of a long lane contain none of the k largest.
+// Elements tested together.
 constexpr int64_t kBlockSize = 1024, kSmallBlockSize = 128;
-// The most k for which the words of each block are bounded, and those kept are in order.
-constexpr int64_t kMostBounded = 64;
-
-// Computes the keys of dense elements, and the least of them.
-template <class Key>
-using KeyLoop = void (*)(const void* x, int64_t size, Key* keys, Key* least_key);
 
 // The highest value has the least key; NaN has key 0, the least of all.
-template <class Key, class T>
-void key_loop(const void* x, int64_t size, Key* keys, Key* least_key) {
-  const auto* from = static_cast<const T*>(x);
-  Key least = std::numeric_limits<Key>::max();
-  for (int64_t i = 0; i < size; ++i) {
-    using Bits = decltype(ordered_bits(from[i]));
-    const auto key = static_cast<Bits>(~ordered_bits(from[i]));
-    keys[i] = from[i] != from[i] ? Key(0) : Key(key);
-    least = std::min(least, keys[i]);
-  }
-  *least_key = least;
+template <class T>
+auto key_of(T value) {
+  using Key = decltype(ordered_bits(value));
+  return value != value ? Key(0) : static_cast<Key>(~ordered_bits(value));
+}
+template <class T>
+bool is_negative_zero(T value) {
+  return Float<T> && value == T(0) && std::signbit(value);
 }
 
-// The least of every count-th key, for the first `count` keys. Ignores keys after the last multiple
-// of `count`.
-template <class Key>
-void least_of_columns(const Key* keys, int64_t size, int64_t count, Key* least) {
-  std::copy_n(keys, count, least);
-  for (int64_t i = count; i + count <= size; i += count) {
-    for (int64_t j = 0; j < count; ++j) least[j] = std::min(least[j], keys[i + j]);
+// The type that elements are selected in.
+DType selected_dtype(DType dtype) {
+  if (dtype == DType::kBool || dtype == DType::kUInt8 || dtype == DType::kUInt16) {
+    return DType::kUInt32;
   }
-}
-
-// A key that at least k keys do not exceed, and usually few more. The maximum if there are too few
-// keys.
-template <class Key>
-Key bound_of_first(const Key* keys, int64_t size, int64_t k) {
-  static const auto least_loop = best_loop<least_of_columns<Key>>();
-  constexpr int64_t kMostColumns = 2 * kMostBounded;
-  static_assert(kMostColumns % kSelectPadding == 0);
-  const int64_t count = (2 * k + kSelectPadding - 1) / kSelectPadding * kSelectPadding;
-  if (size < 2 * count) return std::numeric_limits<Key>::max();
-  Key least[kMostColumns];
-  least_loop(keys, size, count, least);
-  return kth_least(least, count, k);
+  if (dtype == DType::kInt8 || dtype == DType::kInt16) return DType::kInt32;
+  return compute_dtype(dtype);
 }
 
 struct TopKPlan {
   size_t width = 0;  // of an element
   Conversion load;
-  KeyLoop<uint32_t> narrow = nullptr;  // one of the two is used
-  KeyLoop<uint64_t> wide = nullptr;
+  SelectLoops loops;
   Lanes lanes;
   int64_t k = 0;
   int64_t capacity = 0;     // words that are kept
@@ -88,63 +63,29 @@ struct TopKPlan {
   int64_t num_sorted() const { return sorts_all ? lanes.size : k; }
 };
 
-template <class Key>
+template <class T>
 class LaneTopK {
  public:
-  using Positioned = PositionedKey<Key>;
+  using Positioned = PositionedKey<decltype(ordered_bits(T()))>;
   using Word = typename Positioned::Word;
 
   // Collects at the front of the scratch memory the words of the lane that may be among the first
   // k. Returns false if the program is to stop.
   static bool select(const TopKPlan& plan, void* const* operands, int64_t lane, std::byte* scratch,
                      Tiles& tiles) {
-    Word* const words = reinterpret_cast<Word*>(scratch + plan.words);
     const auto* elements =
         static_cast<const std::byte*>(operands[0]) +
         first_of(plan.lanes, plan.lanes.size, lane) * static_cast<int64_t>(plan.width);
-    int64_t count = 0;
-    // Later keys are among the first k only if they are less: positions decide between equal keys.
-    Key limit = 0;
-    bool has_limit = false;
-    const auto thin_out = [&] {
-      plan.is_bounded ? sort_first_words(words, count, plan)
-                      : std::nth_element(words, words + plan.k - 1, words + count);
-      count = plan.k;
-      limit = Positioned::key(words[plan.k - 1]);
-      has_limit = true;
-    };
-    const auto width = static_cast<int64_t>(plan.load.target_width);  // of the type computed in
+    LaneTopK selected(plan, reinterpret_cast<Word*>(scratch + plan.words));
     const auto visit = [&](const std::byte* block, int64_t start, int64_t size) {
-      alignas(64) Key keys[kBlockSize];
-      Key selected[kBlockSize], indices[kBlockSize];
-      const int64_t block_size = plan.is_bounded ? kBlockSize : kSmallBlockSize;
-      for (int64_t first = 0; first < size; first += block_size) {
-        const int64_t some = std::min(size - first, block_size);
-        Key least;
-        loop_of(plan)(block + first * width, some, keys, &least);
-        if (!plan.sorts_all && count + some > plan.capacity) thin_out();
-        if (has_limit && least >= limit) continue;
-        Key most = std::numeric_limits<Key>::max();
-        if (has_limit) {
-          most = limit - 1;
-        } else if (plan.is_bounded) {
-          most = bound_of_first(keys, some, plan.k);
-        }
-        const int64_t num_selected = select_keys(keys, some, most, selected, indices);
-        for (int64_t i = 0; i < num_selected; ++i) {
-          words[count + i] =
-              Positioned::make(selected[i], start + first + static_cast<int64_t>(indices[i]));
-        }
-        count += num_selected;
-        if (plan.is_bounded && num_selected > 0 && count >= plan.k) thin_out();
-      }
+      selected.add(reinterpret_cast<const T*>(block), start, size);
     };
     for (int64_t first = 0; first < plan.lanes.size; first += kSortedAtOnce) {
       const int64_t some = std::min(kSortedAtOnce, plan.lanes.size - first);
       visit_elements(plan.load, elements, plan.lanes.inner, first, some, visit);
       if (!tiles.go_on(some * kStepCost)) return false;
     }
-    if (!plan.sorts_all && !plan.is_bounded) thin_out();
+    if (!plan.sorts_all && !plan.is_bounded) selected.thin_out();
     return true;
   }
 
@@ -158,9 +99,9 @@ class LaneTopK {
     const int64_t stride = plan.lanes.inner;
     const int64_t from_first = first_of(plan.lanes, plan.lanes.size, lane);
     const int64_t to_first = first_of(plan.lanes, plan.k, lane);
-    visit_width(static_cast<int64_t>(plan.width), [&]<class T>(T) {
-      const T* from = static_cast<const T*>(operands[0]) + from_first;
-      T* values = static_cast<T*>(operands[1]) + to_first;
+    visit_width(static_cast<int64_t>(plan.width), [&]<class Bits>(Bits) {
+      const Bits* from = static_cast<const Bits*>(operands[0]) + from_first;
+      auto* values = static_cast<Bits*>(operands[1]) + to_first;
       auto* indices = static_cast<int32_t*>(operands[2]) + to_first;
       for (int64_t i = 0; i < plan.k; ++i) {
         const auto position = static_cast<int64_t>(Positioned::position(words[i]));
@@ -171,29 +112,68 @@ class LaneTopK {
   }
 
  private:
-  static KeyLoop<Key> loop_of(const TopKPlan& plan) {
-    if constexpr (sizeof(Key) == 4) {
-      return plan.narrow;
-    } else {
-      return plan.wide;
+  LaneTopK(const TopKPlan& plan, Word* words) : plan_(plan), words_(words) {}
+
+  // Elements of the lane, the first of which is at index `start`.
+  void add(const T* x, int64_t start, int64_t size) {
+    int32_t indices[kBlockSize + kSelectPadding];
+    const int64_t block_size = plan_.is_bounded ? kBlockSize : kSmallBlockSize;
+    for (int64_t first = 0; first < size && !is_complete_; first += block_size) {
+      const int64_t some = std::min(size - first, block_size);
+      if (!plan_.sorts_all && count_ + some > plan_.capacity) thin_out();
+      if (!has_limit_ && plan_.is_bounded) plan_.loops.bound(x + first, some, plan_.k, &limit_);
+      const int64_t num_found = plan_.loops.find(x + first, some, &limit_, or_equal_, indices);
+      for (int64_t i = 0; i < num_found; ++i) {
+        const int64_t index = first + indices[i];
+        words_[count_ + i] = Positioned::make(key_of(x[index]), start + index);
+      }
+      count_ += num_found;
+      if (plan_.is_bounded && num_found > 0 && count_ >= plan_.k) thin_out();
     }
   }
+
+  // Leaves the first k words. Later elements are among the first k only if they exceed the last of
+  // these: positions decide between equal ones.
+  void thin_out() {
+    if (plan_.is_bounded) {
+      sort_first_words();
+    } else {
+      std::nth_element(words_, words_ + plan_.k - 1, words_ + count_);
+    }
+    count_ = plan_.k;
+    has_limit_ = true;
+    const auto key = Positioned::key(words_[plan_.k - 1]);
+    is_complete_ = Float<T> && key == 0;
+    limit_ = value_of_ordered_bits<T>(static_cast<decltype(key_of(T()))>(~key));
+    or_equal_ = is_negative_zero(limit_);  // 0.0 exceeds it
+  }
+
   // Leaves the first k words, in order.
-  static void sort_first_words(Word* words, int64_t count, const TopKPlan& plan) {
+  void sort_first_words() {
     if constexpr (sizeof(Word) == 8) {
-      if (count <= kMostSortedFirst) {
-        Word sorted[kMostBounded];
-        sort_first(words, count, plan.k, sorted);
-        std::copy_n(sorted, plan.k, words);
+      if (count_ <= kMostSortedFirst) {
+        Word sorted[kMostBounded + 1];
+        sort_first(words_, count_, plan_.k, sorted);
+        std::copy_n(sorted, plan_.k, words_);
         return;
       }
     }
-    std::partial_sort(words, words + plan.k, words + count);
+    std::partial_sort(words_, words_ + plan_.k, words_ + count_);
   }
   // The first element of a lane, in an array whose lanes have `size` elements.
   static int64_t first_of(const Lanes& lanes, int64_t size, int64_t lane) {
     return lane / lanes.inner * size * lanes.inner + lane % lanes.inner;
   }
+
+  const TopKPlan& plan_;
+  Word* words_;
+  int64_t count_ = 0;
+  // Elements that may be among the first k exceed the limit, or equal it if `or_equal_`.
+  T limit_ = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                  : std::numeric_limits<T>::lowest();
+  bool or_equal_ = true;
+  bool has_limit_ = false;    // whether there are k words
+  bool is_complete_ = false;  // whether nothing exceeds them
 };
 
 void run_top_k(const KernelCall& call) {
@@ -221,11 +201,11 @@ void run_top_k(const KernelCall& call) {
             });
 }
 
-template <class Key>
+template <class T>
 void place_top_k(TopKPlan& plan) {
-  using Word = typename LaneTopK<Key>::Word;
-  plan.select_lane = LaneTopK<Key>::select;
-  plan.write_lane = LaneTopK<Key>::write;
+  using Word = typename LaneTopK<T>::Word;
+  plan.select_lane = LaneTopK<T>::select;
+  plan.write_lane = LaneTopK<T>::write;
   ScratchParts scratch;
   plan.words = scratch.take(plan.capacity, sizeof(Word));
   if (plan.num_sorted() > kSortedAtOnce) {
@@ -236,21 +216,12 @@ void place_top_k(TopKPlan& plan) {
 
 Kernel make_top_k(Types inputs, Types, const Params* params) {
   const auto& p = params_as<TopKParams>(params);
-  const DType dtype = inputs[0].dtype(), compute = compute_dtype(dtype);
+  const DType dtype = inputs[0].dtype(), selected = selected_dtype(dtype);
   auto plan = std::make_shared<TopKPlan>();
-  for_each_compute_type([&]<class T>() {
-    if constexpr (!Complex<T>) {
-      if (kDTypeOf<T> != compute) return;
-      if constexpr (sizeof(T) == 8) {
-        plan->wide = best_loop_of<key_loop<uint64_t, T>, T>();
-      } else {
-        plan->narrow = best_loop_of<key_loop<uint32_t, T>, T>();
-      }
-    }
-  });
-  if (!plan->narrow && !plan->wide) return {};
+  plan->loops = select_loops(selected);
+  if (!plan->loops.find) return {};
   plan->width = byte_width(dtype);
-  plan->load = make_conversion(dtype, compute);
+  plan->load = make_conversion(dtype, selected);
   plan->lanes = lanes_of(inputs[0].shape(), p.axis);
   plan->k = p.k;
   plan->is_bounded = p.k <= kMostBounded;
@@ -258,7 +229,11 @@ Kernel make_top_k(Types inputs, Types, const Params* params) {
   plan->capacity = plan->sorts_all
                        ? plan->lanes.size
                        : std::min(plan->lanes.size, 2 * p.k + 2 * kBlockSize) + kSelectPadding;
-  plan->narrow ? place_top_k<uint32_t>(*plan) : place_top_k<uint64_t>(*plan);
+  for_each_compute_type([&]<class T>() {
+    if constexpr (!Complex<T> && sizeof(T) >= 4) {
+      if (kDTypeOf<T> == selected) place_top_k<T>(*plan);
+    }
+  });
   const size_t scratch_bytes = plan->scratch_bytes;
   return {.run = run_top_k, .data = std::move(plan), .scratch_bytes = scratch_bytes};
 }
