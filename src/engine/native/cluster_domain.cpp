@@ -16,6 +16,7 @@
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/movement/moves.h"
 #include "engine/native/kernels/movement/rows.h"
+#include "engine/native/kernels/movement/take.h"
 
 namespace farcall::native {
 namespace {
@@ -129,12 +130,14 @@ std::optional<Extent> extent_of_reduction(const Program& program, const Equation
   return Extent::kRow;
 }
 
+// `operands` have an element for each of the result.
 std::optional<Extent> extent_of_operation(const Program& program, const Equation& equation,
-                                          const Extents& extents, Domain& domain) {
+                                          std::span<const Atom> operands, const Extents& extents,
+                                          Domain& domain) {
   const int64_t size = program.variable_types[equation.outputs[0]].size();
   std::optional<Extent> result = Extent::kScalar;
   bool has_outside = false;
-  for (const Atom operand : equation.inputs) {
+  for (const Atom operand : operands) {
     std::optional<Extent> known = known_extent(operand, extents);
     if (!known && program.type_of(operand).size() == 1) known = Extent::kScalar;
     if (known) {
@@ -184,6 +187,21 @@ std::optional<Extent> extent_of_move(const Program& program, const Equation& equ
   if ((is_transposed && domain.has_reduction) || !set_size(domain, size)) return std::nullopt;
   domain.has_transposed |= is_transposed;
   return Extent::kFull;
+}
+
+// An element may be taken from another tile of the operand, which must come from outside therefore.
+std::optional<Extent> extent_of_take(const Program& program, const Equation& equation,
+                                     const Extents& extents, Domain& domain) {
+  if (extents.of(equation.inputs[0].index)) return std::nullopt;
+  return extent_of_operation(program, equation, std::span(equation.inputs).subspan(1), extents,
+                             domain);
+}
+
+bool is_take(const Program& program, const Equation& equation, const GatherParams& params) {
+  const ShapeDtype result = program.variable_types[equation.outputs[0]];
+  return equation.inputs[0].is_variable() && result.size() > 1 &&
+         Take::of(params, program.type_of(equation.inputs[0]), program.type_of(equation.inputs[1]),
+                  result);
 }
 
 bool is_cheap_join(const Program& program, const Equation& equation, int64_t dimension) {
@@ -263,6 +281,10 @@ Role role_of(const Program& program, const Equation& equation) {
                          is_cheap_move(program, equation);
     return is_move ? Role::kMove : Role::kNone;
   }
+  if (const auto* params = try_params<GatherParams>(equation.params.get())) {
+    const bool is_of_numbers = is_ordinary(out) && is_ordinary(program.type_of(equation.inputs[0]));
+    return is_of_numbers && is_take(program, equation, *params) ? Role::kTake : Role::kNone;
+  }
   if (equation.inputs.size() > kMaxElementwiseInputs) return Role::kNone;
   std::array<ShapeDtype, kMaxElementwiseInputs> types;
   for (size_t i = 0; i < equation.inputs.size(); ++i)
@@ -311,6 +333,9 @@ std::optional<Extent> place_in(const Program& program, const Equation& equation,
     case Role::kJoin:
       found = extent_of_move(program, equation, extents, grown);
       break;
+    case Role::kTake:
+      found = extent_of_take(program, equation, extents, grown);
+      break;
     case Role::kCount:
       if (set_size(grown, program.variable_types[equation.outputs[0]].size())) {
         found = Extent::kFull;
@@ -323,7 +348,7 @@ std::optional<Extent> place_in(const Program& program, const Equation& equation,
       found = extent_of_column_reduction(program, equation, extents, grown);
       break;
     case Role::kOperation:
-      found = extent_of_operation(program, equation, extents, grown);
+      found = extent_of_operation(program, equation, equation.inputs, extents, grown);
       break;
   }
   if (found) domain = grown;
@@ -389,7 +414,7 @@ std::string misfit(const Program& program, const Equation& equation, Role role,
       (role == Role::kMove && domain.has_reduction && is_transposed_move(program, equation))) {
     return "a cluster that reads a transposed matrix reduces nothing";
   }
-  if (role == Role::kMove || role == Role::kJoin)
+  if (role == Role::kMove || role == Role::kJoin || role == Role::kTake)
     return "it reads elements of other tiles than it writes";
   const ShapeDtype in = program.type_of(equation.inputs[0]);
   const ShapeDtype out = program.variable_types[equation.outputs[0]];

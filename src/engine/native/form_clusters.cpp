@@ -322,7 +322,7 @@ class Former {
     for (size_t i = group.members.size(); i-- > 0;) {
       const uint32_t member = group.members[i];
       const Equation& equation = program_.equations[member];
-      const bool computes = roles_[member] == Role::kOperation ||
+      const bool computes = roles_[member] == Role::kOperation || roles_[member] == Role::kTake ||
                             roles_[member] == Role::kReduction ||
                             roles_[member] == Role::kColumnReduction;
       if (!computes && reads_inside_[equation.outputs[0]] == 0) {

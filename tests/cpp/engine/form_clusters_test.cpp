@@ -267,5 +267,27 @@ TEST(FormClusters, DynamicSlices) {
               ElementsAre("(dynamic_slice neg)", "mul", "(dynamic_slice exp)"));
 }
 
+TEST(FormClusters, ElementsAtComputedIndices) {
+  const auto taken = [](std::string_view type, std::string_view sizes, std::string_view from) {
+    return fmt::format(
+        "{} = gather[offset_dims=() collapsed_slice_dims=(0,) start_index_map=(0,) "
+        "operand_batching_dims=() start_indices_batching_dims=() slice_sizes={} fill_value=None "
+        "mode=clip unique_indices=False indices_are_sorted=False] {}",
+        type, sizes, from);
+  };
+  EXPECT_THAT(grouping("{ lambda ; x:f32[90] i:i32[60]. let j:i32[60] = add i 1:i32[] k:i32[60,1] "
+                       "= reshape[new_sizes=(60, 1)] j " +
+                       taken("a:f32[60]", "(1,)", "x k") + " b:f32[60] = neg a in (b,) }"),
+              ElementsAre("(add reshape gather neg)"));
+  // An array that the cluster would compute, and elements that are not of one line.
+  EXPECT_THAT(
+      grouping("{ lambda ; x:f32[60] i:i32[60,1]. let y:f32[60] = exp x z:f32[60] = neg y " +
+               taken("a:f32[60]", "(1,)", "z i") + " b:f32[60] = add a x in (b,) }"),
+      ElementsAre("(exp neg)", "(gather add)"));
+  EXPECT_THAT(grouping("{ lambda ; x:i8[60] i:i32[60,1]. let " + taken("a:i8[60]", "(1,)", "x i") +
+                       " b:i8[60] = neg a in (b,) }"),
+              ElementsAre("gather", "neg"));
+}
+
 }  // namespace
 }  // namespace farcall::native

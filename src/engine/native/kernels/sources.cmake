@@ -26,6 +26,7 @@ set(FARCALL_NATIVE_KERNELS
   movement/slice_start.cpp
   movement/strided_copy.cpp
   movement/structural.cpp
+  movement/take.cpp
   order/select_elements.cpp
   order/sort.cpp
   order/sort_words.cpp

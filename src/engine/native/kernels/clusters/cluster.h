@@ -15,6 +15,7 @@
 #include "engine/native/kernels/clusters/tile_load.h"
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/movement/slice_start.h"
+#include "engine/native/kernels/movement/take.h"
 #include "engine/native/kernels/reductions/reduce.h"
 
 namespace farcall::native {
@@ -43,13 +44,14 @@ struct TileStep {
     kFinishSum,  // of the parts that code computed, for each row
     kLoad,       // reads a tile of a strided view
     kJoin,       // reads a tile of operands side by side
+    kTake,       // takes elements of the second input at the indices in the first
     kCount,      // the numbers of an iota
     kCode,       // machine code for several loops
   };
   Kind kind = Kind::kLoop;
   Extent extent = Extent::kFull;  // of the output
   uint32_t width = 0;             // of a repeated element
-  uint32_t index = 0;             // of the conversion, reduction, view, join, iota or code
+  uint32_t index = 0;             // of the conversion, reduction, view, join, take, iota or code
   TileAddress inputs[kMaxElementwiseInputs];
   TileAddress output;
   Loop loop = nullptr;
@@ -111,6 +113,7 @@ struct ClusterPlan {
     std::vector<uint32_t> bases;
   };
   std::vector<Join> joins;
+  std::vector<Take> takes;
   std::vector<Counting> countings;
   Storage constants;
   size_t scalars_bytes = 0, thread_bytes = 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <farcall/core/error.h>
+#include <farcall/primitives/indexing.h>
 #include <farcall/primitives/structural.h>
 
 #include "engine/native/kernels/movement/rows.h"
@@ -182,6 +183,10 @@ class Steps {
       found_[output] = add_join(equation);
       return;
     }
+    if (role == Role::kTake) {
+      found_[output] = add_take(equation);
+      return;
+    }
     if (role == Role::kCount) {
       found_[output] = add_count(equation);
       return;
@@ -307,6 +312,24 @@ class Steps {
     made_.plan.joins.push_back({Joined(result, dimension, operands), std::move(bases)});
     const auto index = static_cast<uint32_t>(made_.plan.joins.size() - 1);
     return add_step({.kind = Kind::kJoin, .index = index}, Extent::kFull, result.dtype());
+  }
+
+  size_t add_take(const Equation& equation) {
+    const Atom array = equation.inputs[0], indices = equation.inputs[1];
+    const ShapeDtype from = body_.type_of(array), to = body_.variable_types[equation.outputs[0]];
+    const Extent extent = extent_of(equation.outputs[0]);
+    const size_t base = add_base({.operand = input_number_.at(array.index),
+                                  .extent = Extent::kScalar,
+                                  .width = width_of(from.dtype()),
+                                  .is_part = true},
+                                 from.dtype());
+    const size_t places = operand(indices, extent_outside(body_.type_of(indices), layout_.domain));
+    made_.plan.takes.push_back(*Take::of(params_as<GatherParams>(equation.params.get()), from,
+                                         body_.type_of(indices), to));
+    return add_step({.kind = Kind::kTake,
+                     .inputs = {repeated(places, extent), base},
+                     .index = static_cast<uint32_t>(made_.plan.takes.size() - 1)},
+                    extent, to.dtype());
   }
 
   size_t add_count(const Equation& equation) {

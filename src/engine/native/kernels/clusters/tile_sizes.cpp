@@ -17,6 +17,9 @@ constexpr int64_t kTileOfCode = 8192;
 // cache, or a small part of the second-level one.
 constexpr int64_t kRowsOfCode = 16;
 constexpr size_t kRowsOfCodeBytes = size_t{48} << 10;
+// The most memory of a tile that machine code and moves of elements share: twice that of its
+// values, since freed pieces may be too small for others.
+constexpr size_t kMovedBytes = size_t{2} * kTileBytes;
 // Memory for the values of one of these rows, as the parts of its sum.
 constexpr size_t kRowBytes = 256;
 
@@ -52,12 +55,24 @@ bool TileSizes::has_free_rows() const {
          !draft_.steps.reads_rows;
 }
 
+// Whether tiles of any size may be cut, and steps without machine code move elements between
+// others.
+bool TileSizes::has_free_columns() const {
+  const auto moves = [](const TileDraft& draft) {
+    using Kind = TileStep::Kind;
+    return draft.kind == Kind::kLoad || draft.kind == Kind::kJoin || draft.kind == Kind::kTake ||
+           draft.kind == Kind::kCount;
+  };
+  return domain_.columns == 0 && std::ranges::any_of(drafts_, moves);
+}
+
 // The most rows of a tile of machine code: enough tiles are left for several threads.
 int64_t TileSizes::most_rows_of_code() const {
   return std::clamp<int64_t>(plan_.rows / 8, 1, kRowsOfCode);
 }
 
 size_t TileSizes::memory_of_code() const {
+  if (has_free_columns()) return kMovedBytes;
   if (!has_free_rows()) return 0;
   const int64_t rows = most_rows_of_code();
   size_t of_elements = 0;
@@ -77,24 +92,24 @@ int64_t TileSizes::rows_of_code() const {
   return std::clamp<int64_t>(rows > 4 ? rows / 4 * 4 : rows, 1, most);
 }
 
-// The number of bytes that a tile needs per element.
+// The number of bytes that a tile needs per element. Machine code holds constants in registers, and
+// the results of a run of steps at the same time.
 int64_t TileSizes::bytes_per_element() {
   find_last_reads(draft_.steps);
   std::vector<int64_t> change(drafts_.size() + 1, 0);
-  int64_t always = draft_.steps.constants.nbytes() + width_of_bases();
-  for (const TileRegister& each : registers_) {
-    if (each.home != TileRegister::Home::kScratch || each.extent != Extent::kFull ||
-        each.made_by == kNoStep) {
-      continue;
-    }
+  int64_t always = width_of_bases();
+  if (draft_.runs.empty()) always += draft_.steps.constants.nbytes();
+  for_each_in_thread_memory([&](const TileRegister& each) {
     if (drafts_[each.made_by].kind == TileStep::Kind::kFill) {
       always += each.width;
-      continue;
+      return;
     }
-    change[each.made_by] += each.width;
-    change[std::max(each.made_by, each.last_read == kNoStep ? 0 : each.last_read) + 1] -=
-        each.width;
-  }
+    const size_t last = each.last_read == kNoStep ? each.made_by : each.last_read;
+    const CodedRun* const made = draft_.run_of(each.made_by);
+    const CodedRun* const read = draft_.run_of(last);
+    change[made ? made->steps.front() : each.made_by] += each.width;
+    change[(read ? read->steps.back() : std::max(each.made_by, last)) + 1] -= each.width;
+  });
   int64_t live = 0, most = 0;
   for (const int64_t by : change) most = std::max(most, live += by);
   return std::max<int64_t>(1, always + most);
@@ -153,9 +168,15 @@ void TileSizes::choose_before_code() {
     plan_.tile_rows = std::max(least_rows_, std::min<int64_t>(rows_of_code(), 2));
 }
 
-void TileSizes::choose_for_code() {
-  if (domain_.columns == 0 && width_in_thread_memory() == 0) {
-    plan_.tile_columns = std::min(kTileOfCode, plan_.columns);
+void TileSizes::choose_for_code(bool grows) {
+  const bool is_in_registers = domain_.columns == 0 && width_in_thread_memory() == 0;
+  if (is_in_registers || (grows && has_free_columns())) {
+    int64_t tile = kTileOfCode;
+    if (!is_in_registers) {
+      tile = std::clamp(kTileBytes / bytes_per_element(), kMinTile, kMaxTile) / 64 * 64;
+      tile = std::max(plan_.tile_columns, tile / unit() * unit());
+    }
+    plan_.tile_columns = std::min(tile, plan_.columns);
     plan_.parts = plan_.num_tiles = (plan_.columns - 1) / plan_.tile_columns + 1;
   }
   if (!has_free_rows()) return;

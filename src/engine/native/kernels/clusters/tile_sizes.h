@@ -18,8 +18,8 @@ class TileSizes {
   // For machine code, before its runs are found: tiles have one row only if they will have one in
   // the end, for these have fewer steps.
   void choose_before_code();
-  // The final ones, for the runs.
-  void choose_for_code();
+  // The final ones, for the runs. `grows`: tiles may be larger than for separate loops.
+  void choose_for_code(bool grows);
 
   // The bytes of operands and results per element of a tile.
   int64_t width_of_bases() const;
@@ -31,6 +31,7 @@ class TileSizes {
   template <class F>
   void for_each_in_thread_memory(const F& f) const;
   int64_t width_in_thread_memory() const;
+  bool has_free_columns() const;
   bool has_free_rows() const;
   int64_t most_rows_of_code() const;
   int64_t rows_of_code() const;

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <type_traits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,6 +18,7 @@
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/movement/slice_start.h"
 #include "engine/native/kernels/movement/strided_copy.h"
+#include "engine/native/kernels/movement/take.h"
 #include "engine/native/kernels/reductions/windows.h"
 #include "engine/native/kernels/width.h"
 #include "engine/native/parallel.h"
@@ -199,59 +200,12 @@ Kernel make_pad(Types inputs, Types outputs, const Params* params) {
 
 // ---- gather
 
-// Gathers windows on a line (Windows::Line). Elements out of bounds become `fill_value`, unless
-// `clips`.
-using TakeLoop = void (*)(const void* indices, const void* operand, void* output, int64_t count,
-                          Windows::Line line, bool clips, const void* fill_value);
-
-// Indices are moved inside block by block, without branches: the processor would guess wrong
-// wherever some are out of bounds.
-template <class Index, class T>
-void take_loop(const void* indices, const void* operand, void* output, int64_t count,
-               Windows::Line line, bool clips, const void* fill_value) {
-  constexpr int64_t kIndices = 256;
-  const auto* starts = static_cast<const Index*>(indices);
-  const auto* from = static_cast<const T*>(operand);
-  auto* to = static_cast<T*>(output);
-  T fill;
-  std::memcpy(&fill, fill_value, sizeof(T));
-  const auto limit =
-      static_cast<Index>(std::min<int64_t>(line.limit, std::numeric_limits<Index>::max()));
-  Index inside[kIndices];
-  for (; count > 0; count -= kIndices, starts += kIndices, to += kIndices) {
-    const int64_t size = std::min(count, kIndices);
-    Index changed = 0;
-    for (int64_t i = 0; i < size; ++i) {
-      inside[i] = std::min(std::max(starts[i], Index(0)), limit);
-      changed |= inside[i] ^ starts[i];
-    }
-    const auto take = [&](auto stride) {
-#pragma GCC ivdep
-      for (int64_t i = 0; i < size; ++i) to[i] = from[int64_t{inside[i]} * stride];
-    };
-    line.stride == 1 ? take(std::integral_constant<int64_t, 1>()) : take(line.stride);
-    if (clips || changed == 0) continue;
-    for (int64_t i = 0; i < size; ++i) to[i] = inside[i] == starts[i] ? to[i] : fill;
-  }
-}
-
-// Covers the most common widths and index dtypes; null for others.
-TakeLoop find_take_loop(DType indices, size_t width) {
-  const auto of_index = [&]<class Index>(Index) -> TakeLoop {
-    if (width == 4) return best_loop<take_loop<Index, uint32_t>>();
-    if (width == 8) return best_loop<take_loop<Index, uint64_t>>();
-    return nullptr;
-  };
-  if (indices == DType::kInt32) return of_index(int32_t());
-  return indices == DType::kInt64 ? of_index(int64_t()) : nullptr;
-}
-
 struct GatherPlan {
   Windows windows;
   StridedCopy copy, fill;  // of one window
   FillValue fill_value;
   size_t width, index_width;
-  TakeLoop take = nullptr;  // if the windows are on a line
+  std::optional<Take> take;
   bool is_side_by_side = false;
 };
 
@@ -263,9 +217,8 @@ void run_take(const GatherPlan& plan, const KernelCall& call) {
   run_tiles((count + kTaken - 1) / kTaken, num_threads_for_elements(count), [&](Tiles& tiles) {
     for (int64_t block; tiles.next(block);) {
       const int64_t first = block * kTaken, size = std::min(kTaken, count - first);
-      plan.take(indices + static_cast<size_t>(first) * plan.index_width, call.operands[0],
-                output + static_cast<size_t>(first) * plan.width, size, *plan.windows.line(),
-                plan.windows.clips(), plan.fill_value.data());
+      plan.take->run(indices + static_cast<size_t>(first) * plan.index_width, call.operands[0],
+                     size, output + static_cast<size_t>(first) * plan.width);
       if (!tiles.go_on(size * kStepCost)) return;
     }
   });
@@ -388,12 +341,10 @@ Kernel make_gather(Types inputs, Types outputs, const Params* params) {
   const auto& p = params_as<GatherParams>(params);
   const DType dtype = inputs[0].dtype();
   const size_t width = byte_width(dtype);
-  const auto mode = p.mode == GatherScatterMode::kFillOrDrop ? p.mode : GatherScatterMode::kClip;
-  Windows windows(p, inputs[0], inputs[1], outputs[0], p.slice_sizes, mode);
+  Windows windows = windows_of_gather(p, inputs[0], inputs[1], outputs[0]);
   const std::vector<int64_t> no_strides(windows.shape().size(), 0);
   StridedCopy copy(width, windows.shape(), windows.operand_strides(), windows.all_strides());
   StridedCopy fill(width, windows.shape(), no_strides, windows.all_strides());
-  const TakeLoop take = windows.line() ? find_take_loop(inputs[1].dtype(), width) : nullptr;
   constexpr int64_t kLeastSideBySide = 8;
   const bool is_side_by_side =
       windows.are_side_by_side() && windows.size() > 1 && windows.count() >= kLeastSideBySide;
@@ -401,7 +352,8 @@ Kernel make_gather(Types inputs, Types outputs, const Params* params) {
   return {.run = run_gather,
           .data = std::make_shared<GatherPlan>(
               GatherPlan{std::move(windows), copy, fill, fill_value_of(dtype, p), width,
-                         byte_width(inputs[1].dtype()), take, is_side_by_side}),
+                         byte_width(inputs[1].dtype()),
+                         Take::of(p, inputs[0], inputs[1], outputs[0]), is_side_by_side}),
           .scratch_bytes = is_side_by_side ? count * sizeof(int64_t) : 0};
 }
 
