@@ -230,7 +230,7 @@ def squares(high: Any) -> tuple[Any, Any]:
 
 FITS = [
     Fit(
-        "Exp", "(e^r - 1 - r) / r^2", exp_rest, lambda r: 1 + 0 * r, -HALF_LOG2, HALF_LOG2, (5, 10)
+        "Exp", "(e^r - 1 - r) / r^2", exp_rest, lambda r: 1 + 0 * r, -HALF_LOG2, HALF_LOG2, (4, 10)
     ),
     Fit(
         "Log",

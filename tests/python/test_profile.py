@@ -292,11 +292,11 @@ def test_nothing_is_unfused_where_all_is_one():
 
 
 def test_dimensions_of_one_element_are_added_without_a_copy():
-    places = np.arange(40, dtype=np.int32)
+    places, x = np.arange(40, dtype=np.int32), X.astype(np.int8)
     taken = fc.jit(lambda x, i: x.ravel()[i] * 2)
-    expected = taken(X, places)
+    expected = taken(x, places)
     with fc.profile() as profile:
-        assert (np.asarray(taken(X, places)) == np.asarray(expected)).all()
+        assert (np.asarray(taken(x, places)) == np.asarray(expected)).all()
     names = {name for _, name in rows_of(profile)}
     assert "gather" in names
     assert "broadcast_in_dim" not in names

@@ -144,6 +144,10 @@ class Avx512Assembler final : public Assembler {
         finish(inst, made);
         return true;
       }
+      case Op::kFloatAddWhere:
+      case Op::kLaneAddWhere:
+        add_where(inst);
+        return true;
       case Op::kMaskOfBool:
       case Op::kBoolOfMask:
       case Op::kAnyLane:
@@ -349,6 +353,23 @@ class Avx512Assembler final : public Assembler {
     const Vector yes = in_vector(inst.args[2], inst.type, 2), made = vector_target(inst);
     inst.type.width == 4 ? vblendmps(made | chosen, no, yes) : vblendmpd(made | chosen, no, yes);
     finish(inst, made);
+  }
+
+  void add_where(const Inst& inst) {
+    const Mask chosen = in_mask(inst.args[2], k1);
+    const Vector made = vector_target(inst), x = in_vector(inst.args[0], inst.type, 0);
+    const Vector y = in_vector(inst.args[1], inst.type, 1);
+    // The instruction overwrites its first operand.
+    const Vector result = y.getIdx() == made.getIdx() ? sized(0, inst.type) : made;
+    if (x.getIdx() != result.getIdx()) vmovaps(result, x);
+    if (inst.op == Op::kFloatAddWhere) {
+      inst.type.width == 4 ? vaddps(result | chosen, result, y)
+                           : vaddpd(result | chosen, result, y);
+    } else {
+      inst.type.width == 4 ? vpaddd(result | chosen, result, y)
+                           : vpaddq(result | chosen, result, y);
+    }
+    finish(inst, result);
   }
 
   void convert(const Inst& inst) {

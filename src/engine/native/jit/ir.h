@@ -138,6 +138,8 @@ enum class Op : uint8_t {
   kMaskNot,
   kBlend,         // arg 2 where the mask arg 0 is set, else arg 1
   kSelectOrZero,  // arg 1 where the mask arg 0 is set, else 0
+  kFloatAddWhere,
+  kLaneAddWhere,  // both: arg 0, plus arg 1 where the mask arg 2 is set; AVX-512
   // ---- between the banks
   kMaskOfBool,  // repeats the bool in all lanes
   kBoolOfMask,  // of one lane

@@ -228,6 +228,14 @@ Lanes<T> IfThenElseZero(MaskOf<T> mask, Lanes<T> yes) {
   return {write<T>(Op::kSelectOrZero, {mask.arg, yes.arg})};
 }
 
+// x, plus y where the mask is set.
+template <class T>
+Lanes<T> add_where(MaskOf<T> mask, Lanes<T> x, Lanes<T> y) {
+  if (!processor().has_masks) return IfThenElse(mask, Add(x, y), x);
+  const Op op = kIsFloat<T> ? Op::kFloatAddWhere : Op::kLaneAddWhere;
+  return {write<T>(op, {x.arg, y.arg, mask.arg})};
+}
+
 // If `rare` holds in any lane, the kernel's loop computes all lanes, with the same bits.
 template <class T, class Scalar>
 Lanes<T> with_scalar(Tag<T>, MaskOf<T> rare, Lanes<T>, Lanes<T> result, Scalar) {

@@ -7,6 +7,7 @@
 
 // The functions below use these vectors instead of Highway's.
 #define FARCALL_VECTORS ::farcall::native::jit::symbols
+#define FARCALL_MAX_OF_X86 1
 #define FARCALL_HAS_FMA 1
 #define FARCALL_CAN_SCALE ::farcall::native::jit::symbols::can_scale
 #include "engine/native/kernels/vector/erf-inl.h"

@@ -25,6 +25,8 @@
 #ifndef FARCALL_VECTORS
 #define FARCALL_VECTORS hwy::HWY_NAMESPACE
 #define FARCALL_HAS_SCALEF (HWY_TARGET == HWY_AVX3)
+// Whether Max and Min give their second operand if one of them is NaN.
+#define FARCALL_MAX_OF_X86 (HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
 #define FARCALL_HAS_FMA (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64)
 #endif
 
@@ -95,6 +97,16 @@ HWY_INLINE V<D> polynomial(D d, V<D> x, const T<D> (&coefficients)[kSize]) {
   }
 }
 
+// x, plus y where the mask is set.
+template <class D>
+HWY_INLINE V<D> add_where(D, hn::Mask<D> mask, V<D> x, V<D> y) {
+#if defined(FARCALL_CAN_SCALE)
+  return hn::add_where(mask, x, y);
+#else
+  return hn::IfThenElse(mask, hn::Add(x, y), x);
+#endif
+}
+
 // 2^k for integers k in the exponent range of normal numbers.
 template <class D>
 HWY_INLINE V<D> power_of_two(D d, V<D> k) {
@@ -127,11 +139,13 @@ HWY_INLINE V<D> scale(D d, V<D> x, V<D> k) {
   const Unsigned<D> du;
   const auto is_low = hn::Lt(k, set(d, 1 - kBias<D>));
   const V<D> units = set(d, kBias<D> - 1 + kMantissaBits<D>);  // 2^-units is the least number
-  const V<D> scaled = scale_slowly(d, x, hn::IfThenElse(is_low, hn::Add(k, units), k));
+  const V<D> scaled = scale_slowly(d, x, add_where(d, is_low, k, units));
   // A sum with this number has the bits of the number plus the integer.
-  const V<D> rounder = set(d, static_cast<T<D>>(uint64_t{1} << kMantissaBits<D>));
-  const auto integer = hn::Sub(hn::BitCast(du, hn::Add(scaled, rounder)), hn::BitCast(du, rounder));
-  return hn::IfThenElse(is_low, hn::BitCast(d, integer), scaled);
+  constexpr auto kInteger = static_cast<T<D>>(uint64_t{1} << kMantissaBits<D>);
+  constexpr auto kBits = std::bit_cast<hn::TFromD<Unsigned<D>>>(kInteger);
+  const auto bits = hn::BitCast(du, add_where(d, is_low, scaled, set(d, kInteger)));
+  const auto less = hn::Set(du, 0 - kBits);
+  return hn::BitCast(d, add_where(du, hn::RebindMask(du, is_low), bits, less));
 }
 
 // Splits a positive normal number into 2^exponent times a fraction in [least, 2 least), where 1/2 <

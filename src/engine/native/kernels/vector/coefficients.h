@@ -9,10 +9,10 @@ struct Coefficients;
 
 template <>
 struct Coefficients<float> {
-  // (e^r - 1 - r) / r^2: 2^-29.5
-  static constexpr float kExp[] = {0x1.0000000000000p-1f,  0x1.5555560000000p-3f,
-                                   0x1.5554e80000000p-5f,  0x1.1110ac0000000p-7f,
-                                   0x1.6d43b80000000p-10f, 0x1.a17eac0000000p-13f};
+  // (e^r - 1 - r) / r^2: 2^-23.9
+  static constexpr float kExp[] = {0x1.0000000000000p-1f, 0x1.5554dc0000000p-3f,
+                                   0x1.5554b80000000p-5f, 0x1.120bec0000000p-7f,
+                                   0x1.6d75ea0000000p-10f};
   // (2 atanh(s) - 2 s) / s^3 of s^2: 2^-29.2
   static constexpr float kLog[] = {0x1.55557a0000000p-1f, 0x1.995e800000000p-2f,
                                    0x1.31e9d00000000p-2f};

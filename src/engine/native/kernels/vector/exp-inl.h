@@ -8,6 +8,7 @@
 #define FARCALL_VECTOR_EXP_INL_H
 #endif
 
+#include <iterator>
 #include <limits>
 #include <numbers>
 
@@ -25,26 +26,65 @@ struct ExpArgument {
   V<D> k, r;
 };
 template <class D>
-HWY_INLINE ExpArgument<D> reduce_exp(D d, V<D> x) {
+HWY_INLINE V<D> rounded_product(D d, V<D> x, T<D> factor) {
   const V<D> rounder = set(d, kRounder<D>);
-  const V<D> k = hn::Sub(fma(d, x, set(d, Coefficient<D>::kLog2OfE[0]), rounder), rounder);
+  return hn::Sub(fma(d, x, set(d, factor), rounder), rounder);
+}
+template <class D>
+HWY_INLINE ExpArgument<D> reduce_exp(D d, V<D> x) {
+  const V<D> k = rounded_product(d, x, Coefficient<D>::kLog2OfE[0]);
   const V<D> r = nfma(d, k, set(d, Coefficient<D>::kLog2[0]), x);
   return {k, nfma(d, k, set(d, Coefficient<D>::kLog2[1]), r)};
+}
+
+// (e^r - 1 - r) / r^2 for the r of reduce_exp. With few coefficients, fewer operations wait for
+// each other than by Horner's rule (G. Estrin, 1960).
+template <class D>
+HWY_INLINE V<D> exp_rest(D d, V<D> r, V<D> square) {
+  const auto& c = Coefficient<D>::kExp;
+  if constexpr (std::size(c) == 5) {
+    const V<D> low = fma(d, set(d, c[1]), r, set(d, c[0]));
+    const V<D> middle = fma(d, set(d, c[3]), r, set(d, c[2]));
+    return fma(d, fma(d, set(d, c[4]), square, middle), square, low);
+  } else {
+    return polynomial(d, r, c);
+  }
 }
 
 // e^r - 1 for the r of reduce_exp; `rest` is a small correction of r.
 template <class D>
 HWY_INLINE V<D> small_expm1(D d, V<D> r) {
-  return fma(d, hn::Mul(r, r), polynomial(d, r, Coefficient<D>::kExp), r);
+  const V<D> square = hn::Mul(r, r);
+  return fma(d, square, exp_rest(d, r, square), r);
 }
 template <class D>
 HWY_INLINE V<D> small_expm1(D d, V<D> r, V<D> rest) {
-  return hn::Add(r, fma(d, hn::Mul(r, r), polynomial(d, r, Coefficient<D>::kExp), rest));
+  const V<D> square = hn::Mul(r, r);
+  return hn::Add(r, fma(d, square, exp_rest(d, r, square), rest));
 }
 
+// The greater (less) of a limit and x, which may be NaN and then stays.
+template <class D>
+HWY_INLINE V<D> at_least(D d, V<D> x, T<D> limit) {
+  const V<D> least = set(d, limit);
+#if FARCALL_MAX_OF_X86
+  return hn::Max(least, x);
+#else
+  return hn::IfThenElse(hn::Lt(x, least), least, x);
+#endif
+}
+template <class D>
+HWY_INLINE V<D> at_most(D d, V<D> x, T<D> limit) {
+  const V<D> most = set(d, limit);
+#if FARCALL_MAX_OF_X86
+  return hn::Min(most, x);
+#else
+  return hn::IfThenElse(hn::Lt(most, x), most, x);
+#endif
+}
 template <class D>
 HWY_INLINE V<D> clamp(D d, V<D> x, T<D> low, T<D> high) {
-  return hn::Min(hn::Max(x, set(d, low)), set(d, high));
+  return at_most(d, at_least(d, x, low), high);
 }
 
 // Below kExpLow, e^x is 0; above kExpHigh, it is infinite.
@@ -53,22 +93,20 @@ inline constexpr T<D> kExpLow = sizeof(T<D>) == 4 ? T<D>(-105) : T<D>(-746);
 template <class D>
 inline constexpr T<D> kExpHigh = sizeof(T<D>) == 4 ? T<D>(88.9) : T<D>(709.9);
 
-// For all x except NaN.
 template <class D>
-HWY_INLINE V<D> exp_of_number(D d, V<D> x) {
+HWY_INLINE V<D> exp_of(D d, V<D> x) {
   const ExpArgument<D> a = reduce_exp(d, clamp(d, x, kExpLow<D>, kExpHigh<D>));
   return scale(d, hn::Add(set(d, 1), small_expm1(d, a.r)), a.k);
 }
-
 struct Exp {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
-    return hn::IfThenElse(hn::IsNaN(x), x, exp_of_number(d, x));
+    return exp_of(d, x);
   }
 };
 
 template <class D>
-HWY_INLINE V<D> exp2_of_number(D d, V<D> x_in) {
+HWY_INLINE V<D> exp2_of(D d, V<D> x_in) {
   constexpr T<D> kLow = sizeof(T<D>) == 4 ? -151 : -1076, kHigh = kBias<D> + 1;
   const V<D> x = clamp(d, x_in, kLow, kHigh);
   const V<D> rounder = set(d, kRounder<D>);
@@ -78,11 +116,10 @@ HWY_INLINE V<D> exp2_of_number(D d, V<D> x_in) {
   const V<D> low = fma(d, rest, set(d, Coefficient<D>::kLog2[1]), fma(d, rest, log2, hn::Neg(r)));
   return scale(d, hn::Add(set(d, 1), small_expm1(d, r, low)), k);
 }
-
 struct Exp2 {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
-    return hn::IfThenElse(hn::IsNaN(x), x, exp2_of_number(d, x));
+    return exp2_of(d, x);
   }
 };
 
@@ -103,8 +140,7 @@ inline constexpr T<D> kExpm1Low = sizeof(T<D>) == 4 ? T<D>(-20) : T<D>(-44);
 struct Expm1 {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
-    const V<D> value = expm1_between(d, clamp(d, x, kExpm1Low<D>, kExpHigh<D>));
-    return hn::IfThenElse(hn::IsNaN(x), x, hn::CopySign(value, x));
+    return hn::CopySign(expm1_between(d, clamp(d, x, kExpm1Low<D>, kExpHigh<D>)), x);
   }
 };
 
@@ -112,12 +148,14 @@ struct Expm1 {
 struct Tanh {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
-    const V<D> doubled = hn::Mul(set(d, -2), hn::Abs(x));
-    const ExpArgument<D> a = reduce_exp(d, hn::Max(doubled, set(d, kExpm1Low<D>)));
-    const V<D> power = power_of_two(d, a.k);
-    const V<D> e = fma(d, power, small_expm1(d, a.r), hn::Sub(power, set(d, 1)));
-    const V<D> value = hn::Div(e, hn::Add(set(d, 2), e));
-    return hn::IfThenElse(hn::IsNaN(x), x, hn::CopySign(value, x));
+    const V<D> negative = at_least(d, hn::Or(x, hn::SignBit(d)), kExpm1Low<D> / 2);
+    const V<D> doubled = hn::Add(negative, negative);
+    const V<D> k = rounded_product(d, negative, 2 * Coefficient<D>::kLog2OfE[0]);
+    // The error of log(2) counts 2^k times in e.
+    const V<D> r = nfma(d, k, set(d, Coefficient<D>::kLog2[0]), doubled);
+    const V<D> power = power_of_two(d, k);
+    const V<D> e = fma(d, power, small_expm1(d, r), hn::Sub(power, set(d, 1)));
+    return hn::Div(hn::CopySign(e, x), hn::Add(set(d, 2), e));
   }
 };
 
@@ -126,7 +164,7 @@ struct Logistic {
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
     // Below, e^x is subnormal, and the quotient is e^x.
     constexpr T<D> kLow = sizeof(T<D>) == 4 ? T<D>(-87.33) : T<D>(-708.39);
-    const V<D> e = exp_of_number(d, hn::Neg(hn::Abs(x))), one = set(d, 1);
+    const V<D> e = exp_of(d, hn::Neg(hn::Abs(x))), one = set(d, 1);
     // A division of or by subnormal numbers would take long.
     const V<D> normal = hn::Max(e, set(d, std::numeric_limits<T<D>>::min()));
     const V<D> above = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), normal, one);

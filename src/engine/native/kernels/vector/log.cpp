@@ -23,7 +23,7 @@ struct Pow {
     V<D> log = hn::IfThenElse(hn::Eq(a, infinity), infinity, log2_of_positive(d, a));
     log = hn::IfThenElse(hn::Eq(a, zero), hn::Neg(infinity), log);
     const V<D> exponent = hn::Mul(y, log);
-    V<D> power = hn::IfThenElse(hn::IsNaN(exponent), exponent, exp2_of_number(d, exponent));
+    V<D> power = exp2_of(d, exponent);
     const V<D> half = hn::Mul(y, set(d, 0.5));
     const auto is_whole = hn::Eq(hn::Floor(y), y), is_even = hn::Eq(hn::Floor(half), half);
     const auto is_odd = hn::AndNot(is_even, is_whole);

@@ -39,7 +39,7 @@ struct Erfcx {
     const V<D> two = set(d, 2), a = hn::Abs(x);
     const V<D> bounded = hn::Min(a, set(d, kEnd)), square = hn::Mul(bounded, bounded);
     const V<D> rest = fma(d, bounded, bounded, hn::Neg(square));
-    const V<D> nearly = exp_of_number(d, square);
+    const V<D> nearly = exp_of(d, square);
     const V<D> power = fma(d, nearly, rest, nearly);
     const V<D> tail = hn::Mul(two, half_scaled_erfc(d, a));
     const V<D> large =
@@ -154,7 +154,7 @@ struct BesselIe {
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
     const V<D> a = hn::Abs(x);
     const BesselParts<D, kOrder> parts(d, a);
-    const V<D> power = exp_of_number(d, hn::Neg(hn::Min(a, set(d, kBesselSplit<D>))));
+    const V<D> power = exp_of(d, hn::Neg(hn::Min(a, set(d, kBesselSplit<D>))));
     const V<D> value =
         hn::IfThenElse(parts.is_near, hn::Mul(parts.near, power), hn::Div(parts.far, parts.root));
     return with_sign_of_order<kOrder>(d, x, value);
@@ -248,7 +248,7 @@ struct Gamma {
     const GammaArgument<D> a(d, bounded);
     const V<D> steps = a.steps(d), stirling = a.log_gamma(d);
     const V<D> exponent = hn::IfThenElse(a.is_reflected, hn::Neg(stirling), stirling);
-    const V<D> power = exp_of_number(d, exponent);
+    const V<D> power = exp_of(d, exponent);
     V<D> value = hn::Div(power, steps);
     if (!hn::AllFalse(d, a.is_reflected)) {
       const V<D> factor = hn::Div(hn::Mul(set(d, std::numbers::pi), steps), SinPi()(d, x));
@@ -333,7 +333,7 @@ struct Zeta {
                                 T<D>(-1) / 1209600, T<D>(1) / 47900160, T<D>(-691) / 1307674368000};
     const V<D> negative = hn::Neg(s), one = set(d, 1);
     const auto power = [&](V<D> x) HWY_ATTR {
-      return exp2_of_number(d, hn::Mul(negative, log2_of_positive(d, x)));
+      return exp2_of(d, hn::Mul(negative, log2_of_positive(d, x)));
     };
     V<D> sum = hn::Zero(d);
     for (int k = 0; k < kTerms; ++k) sum = hn::Add(sum, power(hn::Add(q, set(d, k))));
