@@ -577,3 +577,29 @@ def test_windows_that_overlap_in_part_are_added_in_their_order() -> None:
     for place, update in zip(places[:, 0], updates, strict=True):
         expected[place : place + 128] += update
     np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+@pytest.mark.parametrize("mode", ["clip", "fill"])
+@pytest.mark.parametrize("index", ["int32", "int64", "uint8"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "float64", "complex128"])
+@pytest.mark.usefixtures("x64")
+def test_rows_of_any_width_and_parts_of_rows(dtype, index, mode):
+    random = np.random.default_rng(0)
+    for columns in [1, 2, 3, 4, 8, 16, 17, 32, 64]:
+        x = random.integers(0, 100, (30, columns)).astype(dtype)
+        low = 0 if index == "uint8" else -20
+        for size in [1, 7, 300]:
+            i = random.integers(low, 50, size).astype(index)
+            at = i.astype("int64")
+            at = np.where(at < 0, at + 30, at)
+            inside = ((at >= 0) & (at < 30))[:, None] | (mode == "clip")
+            for part in {columns, max(1, columns // 2)}:
+                wanted = np.where(inside, x[at.clip(0, 29), :part], np.array(1, dtype))
+                taken = fnp.asarray(x)[:, :part].at[i].get(mode=mode, fill_value=1)
+                np.testing.assert_array_equal(taken, wanted)
+                windows = lax.gather(
+                    x, at[:, None],
+                    lax.GatherDimensionNumbers((1,), (0,), (0,)),
+                    (1, part), mode=mode, fill_value=1,
+                )  # fmt: skip
+                np.testing.assert_array_equal(windows, wanted)

@@ -197,11 +197,13 @@ std::optional<Extent> extent_of_take(const Program& program, const Equation& equ
                              domain);
 }
 
+// Whether the equation takes single elements.
 bool is_take(const Program& program, const Equation& equation, const GatherParams& params) {
+  const ShapeDtype operand = program.type_of(equation.inputs[0]);
+  const ShapeDtype indices = program.type_of(equation.inputs[1]);
   const ShapeDtype result = program.variable_types[equation.outputs[0]];
-  return equation.inputs[0].is_variable() && result.size() > 1 &&
-         Take::of(params, program.type_of(equation.inputs[0]), program.type_of(equation.inputs[1]),
-                  result);
+  return equation.inputs[0].is_variable() && result.size() > 1 && result.size() == indices.size() &&
+         Take::of(params, operand, indices, result);
 }
 
 bool is_cheap_join(const Program& program, const Equation& equation, int64_t dimension) {

@@ -211,17 +211,19 @@ struct GatherPlan {
 
 void run_take(const GatherPlan& plan, const KernelCall& call) {
   constexpr int64_t kTaken = 4096;  // elements per tile
-  const int64_t count = plan.windows.count();
+  const int64_t count = plan.windows.count(), size = plan.windows.size();
+  const int64_t per_tile = std::max<int64_t>(1, kTaken / size);
   const auto* indices = static_cast<const std::byte*>(call.operands[1]);
   auto* output = static_cast<std::byte*>(call.operands[2]);
-  run_tiles((count + kTaken - 1) / kTaken, num_threads_for_elements(count), [&](Tiles& tiles) {
-    for (int64_t block; tiles.next(block);) {
-      const int64_t first = block * kTaken, size = std::min(kTaken, count - first);
-      plan.take->run(indices + static_cast<size_t>(first) * plan.index_width, call.operands[0],
-                     size, output + static_cast<size_t>(first) * plan.width);
-      if (!tiles.go_on(size * kStepCost)) return;
-    }
-  });
+  run_tiles(
+      (count + per_tile - 1) / per_tile, num_threads_for_elements(count * size), [&](Tiles& tiles) {
+        for (int64_t block; tiles.next(block);) {
+          const int64_t first = block * per_tile, some = std::min(per_tile, count - first);
+          plan.take->run(indices + static_cast<size_t>(first) * plan.index_width, call.operands[0],
+                         some, output + static_cast<size_t>(first * size) * plan.width);
+          if (!tiles.go_on(some * size * kStepCost)) return;
+        }
+      });
 }
 
 // Gathers windows of one element.

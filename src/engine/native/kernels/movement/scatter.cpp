@@ -120,8 +120,8 @@ struct CombineLoops {
   // Windows that are one dense run of `size` elements.
   void (*runs)(void* target, const void* updates, const WindowOffsets& offsets, int64_t count,
                int64_t size) = nullptr;
-  // Same as `elements` for windows on a line (Windows::Line); null if the index dtype has no such
-  // loop.
+  // Same as `elements` for windows of one element on a line (Windows::Line); null if the index
+  // dtype has no such loop.
   void (*line)(void* target, const void* updates, const void* indices, int64_t count,
                Windows::Line line, bool clips) = nullptr;
 };
@@ -289,7 +289,7 @@ void CombinePlan::run_window(std::byte* target, std::byte* updates) const {
 
 void CombinePlan::run_elements(const KernelCall& call, void* target, int64_t first, int64_t last,
                                Tiles& tiles) const {
-  if (!loops.line || !windows.line()) {
+  if (!loops.line || windows.size() != 1 || !windows.line()) {
     return windows.walk_part(call.operands[1], first, last, tiles,
                              [&](const WindowOffsets& offsets, int64_t count) {
                                loops.elements(target, call.operands[2], offsets, count);

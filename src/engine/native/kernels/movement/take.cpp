@@ -1,15 +1,20 @@
 #include "engine/native/kernels/movement/take.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
+#include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/instruction_sets.h"
 
 namespace farcall::native {
 namespace {
+
+template <size_t kCount>
+using Bytes = std::array<std::byte, kCount>;
 
 // Two indices are loaded at a time, and elements one by one: gathers of vectors take 1.6 times as
 // long on Zen 5.
@@ -68,9 +73,20 @@ void take_loop(const void* indices, const void* operand, void* output, int64_t c
 
 Take::Loop Take::find_loop(DType indices, size_t width) {
   const auto of_index = [&]<class Index>(Index) -> Loop {
-    if (width == 4) return best_loop<take_loop<Index, uint32_t>>();
-    if (width == 8) return best_loop<take_loop<Index, uint64_t>>();
-    return nullptr;
+    switch (width) {
+      case 4:
+        return best_loop<take_loop<Index, uint32_t>>();
+      case 8:
+        return best_loop<take_loop<Index, uint64_t>>();
+      case 16:
+        return best_loop<take_loop<Index, Bytes<16>>>();
+      case 32:
+        return best_loop<take_loop<Index, Bytes<32>>>();
+      case 64:
+        return best_loop<take_loop<Index, Bytes<64>>>();
+      default:
+        return nullptr;
+    }
   };
   if (indices == DType::kInt32) return of_index(int32_t());
   return indices == DType::kInt64 ? of_index(int64_t()) : nullptr;
@@ -78,12 +94,18 @@ Take::Loop Take::find_loop(DType indices, size_t width) {
 
 std::optional<Take> Take::of(const GatherParams& params, ShapeDtype operand, ShapeDtype indices,
                              ShapeDtype result) {
-  const Loop loop = find_loop(indices.dtype(), byte_width(operand.dtype()));
-  if (!loop) return std::nullopt;
   const Windows windows = windows_of_gather(params, operand, indices, result);
   const std::optional<Windows::Line> line = windows.line();
-  if (!line) return std::nullopt;
-  return Take(loop, *line, windows.clips(), fill_value_of(operand.dtype(), params));
+  if (!line || windows.size() == 0 || line->stride % windows.size() != 0) return std::nullopt;
+  const size_t width = byte_width(operand.dtype());
+  Take take;
+  take.loop_ = find_loop(indices.dtype(), width * static_cast<size_t>(windows.size()));
+  if (!take.loop_) return std::nullopt;
+  take.line_ = {line->limit, line->stride / windows.size()};
+  take.clips_ = windows.clips();
+  const FillValue fill = fill_value_of(operand.dtype(), params);
+  fill_elements(take.fill_.data(), fill.data(), width, windows.size());
+  return take;
 }
 
 Windows windows_of_gather(const GatherParams& params, ShapeDtype operand, ShapeDtype indices,

@@ -1,6 +1,9 @@
-// Takes single elements of an array at computed indices: a gather whose windows are on a line.
+// Takes elements, or short dense windows, of an array at computed indices: a gather whose windows
+// are on a line.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -18,12 +21,12 @@ Windows windows_of_gather(const GatherParams& params, ShapeDtype operand, ShapeD
 
 class Take {
  public:
-  // No value for other windows, for indices other than int32 and int64, and for elements other than
-  // of 4 and 8 bytes.
+  // No value for other windows, for indices other than int32 and int64, and for windows that do not
+  // have 4, 8, 16, 32 or 64 bytes or are not a multiple of their size apart.
   static std::optional<Take> of(const GatherParams& params, ShapeDtype operand, ShapeDtype indices,
                                 ShapeDtype result);
 
-  // Writes `count` elements to `output`. Elements out of bounds are clipped or filled.
+  // Writes `count` windows to `output`. Those out of bounds are clipped or filled.
   void run(const void* indices, const void* operand, int64_t count, void* output) const {
     loop_(indices, operand, output, count, line_, clips_, fill_.data());
   }
@@ -33,13 +36,12 @@ class Take {
                         Windows::Line line, bool clips, const void* fill);
   static Loop find_loop(DType indices, size_t width);
 
-  Take(Loop loop, Windows::Line line, bool clips, FillValue fill)
-      : loop_(loop), line_(line), clips_(clips), fill_(fill) {}
+  Take() = default;
 
-  Loop loop_;
-  Windows::Line line_;
-  bool clips_;
-  FillValue fill_;
+  Loop loop_ = nullptr;
+  Windows::Line line_{};  // in windows
+  bool clips_ = false;
+  std::array<std::byte, 64> fill_{};  // a window
 };
 
 }  // namespace farcall::native

@@ -106,9 +106,14 @@ Windows::Windows(const GatherDimensionNumbers& numbers, ShapeDtype operand, Shap
 }
 
 std::optional<Windows::Line> Windows::line() const {
-  if (size_ != 1 || components_.size() != 1 || components_[0].limit < 0) return std::nullopt;
-  if (numbers_.size() != 1 || numbers_[0].all_stride != 1 || numbers_[0].operand_stride != 0) {
+  if (components_.size() != 1 || components_[0].limit < 0) return std::nullopt;
+  if (numbers_.size() != 1 || numbers_[0].all_stride != size_ || numbers_[0].operand_stride != 0) {
     return std::nullopt;
+  }
+  int64_t stride = 1;
+  for (size_t i = shape_.size(); i-- > 0; stride *= shape_[i]) {
+    const bool is_dense = window_operand_strides_[i] == stride && window_all_strides_[i] == stride;
+    if (shape_[i] != 1 && !is_dense) return std::nullopt;
   }
   return Line{components_[0].limit, components_[0].stride};
 }

@@ -44,8 +44,8 @@ class Windows {
   int64_t count() const { return count_; }
   bool clips() const { return clips_; }
 
-  // Windows of one element that are dense in `all`, with dense indices. The element of index i,
-  // with 0 <= i <= limit, is at i * stride in the operand.
+  // Windows that are dense in the operand and one after the other in `all`, with dense indices.
+  // That of index i, with 0 <= i <= limit, is at i * stride in the operand.
   struct Line {
     int64_t limit, stride;
   };
