@@ -275,7 +275,7 @@ def test_top_k_takes_every_nan_for_the_greatest():
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("k", [2, 100])
-def test_top_k_of_long_rows_finds_late_elements_that_only_the_order_of_zeros_or_nan_decides(dtype, k):
+def test_top_k_finds_late_elements_above_the_others_by_a_sign_of_zero_or_nan(dtype, k):
     with fc.enable_x64():
         zeros = np.full(5000, -0.0, dtype)
         zeros[3000:4000] = 0.0
