@@ -603,3 +603,42 @@ def test_rows_of_any_width_and_parts_of_rows(dtype, index, mode):
                     (1, part), mode=mode, fill_value=1,
                 )  # fmt: skip
                 np.testing.assert_array_equal(windows, wanted)
+
+
+@pytest.mark.parametrize("mode", ["clip", "fill"])
+@pytest.mark.parametrize("index", ["int32", "int64"])
+@pytest.mark.parametrize("dtype", ["int8", "int32", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("size", [3000, 70_000, 250_000])
+def test_elements_at_many_places_are_combined_in_order(size, dtype, index, mode):
+    random = np.random.default_rng(0)
+    count = 300_001
+    base, updates = numbers(size, dtype), numbers(count, dtype, seed=1)
+    i = random.integers(-size // 4, size + size // 4, count).astype(index)
+    i[: count // 3] = np.sort(i[: count // 3])
+    if index == "int64":
+        i[::1000] = [2**40, -(2**40), 2**31, 2**32 + 5] * 75 + [2**33]
+    inside = slice(None) if mode == "clip" else (i >= 0) & (i < size)
+    at, values = i.clip(0, size - 1)[inside], updates[inside]
+    for name in ["set", "add", "min", "max"]:
+        if dtype == "complex128" and name in ("min", "max"):
+            continue
+        wanted = base.copy()
+        if name == "set":
+            wanted[at] = values
+        else:
+            {"add": np.add, "min": np.minimum, "max": np.maximum}[name].at(wanted, at, values)
+        scatter = getattr(lax, "scatter" if name == "set" else f"scatter_{name}")
+        dims = lax.ScatterDimensionNumbers((), (0,), (0,))
+        result = scatter(base, i[:, None], updates, dims, mode=mode)
+        np.testing.assert_array_equal(result, wanted)
+
+
+def test_sums_of_elements_have_the_bits_of_one_addition_after_the_other():
+    random = np.random.default_rng(0)
+    base, updates = random.normal(size=100_000), random.normal(size=400_000)
+    i = random.integers(0, 100_000, 400_000)
+    for dtype in ("float32", "float64"):
+        wanted = base.astype(dtype)
+        np.add.at(wanted, i, updates.astype(dtype))
+        added = fnp.asarray(base.astype(dtype)).at[i].add(updates.astype(dtype))
+        assert np.asarray(added).tobytes() == wanted.tobytes()

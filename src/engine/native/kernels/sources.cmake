@@ -21,6 +21,7 @@ set(FARCALL_NATIVE_KERNELS
   fourier/fourier.cpp
   meshes/collectives.cpp
   meshes/shard_map.cpp
+  movement/shared_places.cpp
   movement/indexing.cpp
   movement/scatter.cpp
   movement/slice_start.cpp

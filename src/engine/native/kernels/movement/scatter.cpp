@@ -10,6 +10,7 @@
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/movement/moves.h"
 #include "engine/native/kernels/movement/rows.h"
+#include "engine/native/kernels/movement/shared_places.h"
 #include "engine/native/kernels/movement/strided_copy.h"
 #include "engine/native/kernels/reductions/accumulate.h"
 #include "engine/native/kernels/reductions/windows.h"
@@ -54,6 +55,7 @@ struct ReplacePlan {
   Windows windows;
   StridedCopy whole, copy;  // of the operand, and of one window
   int64_t width;
+  DType index;
   bool is_in_rows;  // see are_rows
 };
 
@@ -62,6 +64,13 @@ template <class T>
 void replace_elements(const ReplacePlan& plan, const KernelCall& call) {
   const auto* updates = static_cast<const T*>(call.operands[2]);
   auto* target = static_cast<T*>(call.operands[3]);
+  if (const auto shared = SharedPlaces::of(plan.windows, plan.index, plan.width)) {
+    return shared->visit(call.operands[1], [&](int64_t first, const ChosenPlaces& found) {
+      for (int64_t i = 0; i < found.count; ++i) {
+        target[found.places[i] * shared->stride()] = updates[first + found.positions[i]];
+      }
+    });
+  }
   plan.windows.walk(call.operands[1], /*in_any_order=*/false,
                     [&](const WindowOffsets& offsets, int64_t count) {
                       for (int64_t i = 0; i < count; ++i) {
@@ -101,7 +110,7 @@ Kernel make_replace(Types inputs, Types, const Params* params) {
   return {.run = run_replace,
           .data = std::make_shared<ReplacePlan>(
               ReplacePlan{std::move(windows), make_whole(inputs[0]), copy,
-                          static_cast<int64_t>(width), is_in_rows})};
+                          static_cast<int64_t>(width), inputs[1].dtype(), is_in_rows})};
 }
 
 // ---- combining
@@ -117,6 +126,8 @@ struct CombineLoops {
   void (*dense)(void* target, const void* updates, int64_t size) = nullptr;
   void (*elements)(void* target, const void* updates, const WindowOffsets& offsets,
                    int64_t count) = nullptr;
+  void (*chosen)(void* target, const void* updates, const ChosenPlaces& found,
+                 int64_t stride) = nullptr;
   // Windows that are one dense run of `size` elements.
   void (*runs)(void* target, const void* updates, const WindowOffsets& offsets, int64_t count,
                int64_t size) = nullptr;
@@ -150,10 +161,25 @@ struct Loops {
       element = Op::combine(element, from[offsets.all[i]]);
     }
   }
+  static void chosen(void* target, const void* updates, const ChosenPlaces& found, int64_t stride) {
+    auto* to = static_cast<T*>(target);
+    const auto* from = static_cast<const T*>(updates);
+    for (int64_t i = 0; i < found.count; ++i) {
+      T& element = to[found.places[i] * stride];
+      element = Op::combine(element, from[found.positions[i]]);
+    }
+  }
   static void runs(void* target, const void* updates, const WindowOffsets& offsets, int64_t count,
                    int64_t size) {
     constexpr auto kPart = std::max<int64_t>(1, kCacheLine / int64_t(sizeof(T)));
+    // Updates of another thread lie between those of this one, so the processor requests the wrong
+    // ones ahead.
+    constexpr int64_t kAhead = 8, kMostRequested = 4 * kPart;
+    const int64_t requested = std::min(size, kMostRequested);
     for (int64_t i = 0; i < count; ++i) {
+      const auto* later =
+          static_cast<const T*>(updates) + offsets.all[std::min(i + kAhead, count - 1)];
+      for (int64_t j = 0; j < requested; j += kPart) __builtin_prefetch(later + j);
       if (offsets.operand[i] < 0) continue;
       auto* to = static_cast<T*>(target) + offsets.operand[i];
       const auto* from = static_cast<const T*>(updates) + offsets.all[i];
@@ -196,7 +222,8 @@ CombineLoops combine_loops(DType dtype, DType indices) {
     using X = typename OperandOf<Op, T>::type;
     using L = Loops<Op, X>;
     if (kDTypeOf<T> != dtype) return;
-    found = {L::any, best_loop_of<L::dense, X>(), L::elements, best_loop_of<L::runs, X>()};
+    found = {L::any, best_loop_of<L::dense, X>(), L::elements, L::chosen,
+             best_loop_of<L::runs, X>()};
     if constexpr (std::is_same_v<Op, Sum>) {
       if (indices == DType::kInt32) found.line = L::template line<int32_t>;
       if (indices == DType::kInt64) found.line = L::template line<int64_t>;
@@ -210,7 +237,8 @@ struct CombinePlan {
   CombineLoops loops;
   Conversion widen, narrow;  // to the compute type and back
   StridedCopy whole;         // of the operand
-  size_t nbytes, index_width;
+  size_t nbytes;
+  DType index;
   // The window is split into runs along its last dimension; `outer` has the other dimensions.
   int64_t run_size = 1, run_target_step = 0, run_update_step = 0;  // bytes
   struct Dimension {
@@ -302,7 +330,8 @@ void CombinePlan::run_elements(const KernelCall& call, void* target, int64_t fir
   for (int64_t count; first < last; first += count) {
     count = std::min(kAtOnce, last - first);
     loops.line(target, at(call.operands[2], first, widen.source_width),
-               at(call.operands[1], first, index_width), count, *windows.line(), windows.clips());
+               at(call.operands[1], first, byte_width(index)), count, *windows.line(),
+               windows.clips());
     if (!tiles.go_on(count * kStepCost)) return;
   }
 }
@@ -364,6 +393,11 @@ void run_combine(const KernelCall& call) {
   const auto width = static_cast<int64_t>(plan.widen.source_width);
   auto* updates = static_cast<std::byte*>(call.operands[2]);
   if (windows.size() == 1 && plan.widen.is_copy()) {
+    if (const auto shared = SharedPlaces::of(windows, plan.index, width)) {
+      return shared->visit(call.operands[1], [&](int64_t first, const ChosenPlaces& found) {
+        plan.loops.chosen(output, updates + first * width, found, shared->stride());
+      });
+    }
     return run_tiles(
         1, 1, [&](Tiles& tiles) { plan.run_elements(call, output, 0, windows.count(), tiles); });
   }
@@ -403,7 +437,7 @@ Kernel make_combine(Types inputs, Types, const Params* params) {
                   .narrow = make_conversion(computed, dtype),
                   .whole = make_whole(inputs[0]),
                   .nbytes = inputs[0].nbytes(),
-                  .index_width = byte_width(inputs[1].dtype())});
+                  .index = inputs[1].dtype()});
   if (!plan->loops.any) return {};
   const auto width = static_cast<int64_t>(byte_width(dtype));
   const Windows& windows = plan->windows;

@@ -41,7 +41,7 @@ class Take {
   Loop loop_ = nullptr;
   Windows::Line line_{};  // in windows
   bool clips_ = false;
-  std::array<std::byte, 64> fill_{};  // a window
+  alignas(16) std::array<std::byte, 64> fill_{};  // a window
 };
 
 }  // namespace farcall::native

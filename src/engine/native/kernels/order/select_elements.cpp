@@ -118,7 +118,7 @@ int64_t find(const void* x, int64_t size, const void* limit, bool or_equal, int3
 // as many columns as k, about 1.4 k elements reach it if they are in random order.
 inline constexpr int64_t kLeastColumns = 16, kMostColumns = 2 * kMostBounded;
 
-// Neither argument of the result is NaN if `x` is not.
+// x if y is NaN.
 template <class V>
 HWY_INLINE V greater_number(V x, V y) {
   return hn::IfThenElse(hn::Lt(x, y), y, x);

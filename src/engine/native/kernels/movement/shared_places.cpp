@@ -1,0 +1,122 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/native/kernels/movement/shared_places.cpp"
+
+#include "engine/native/kernels/movement/shared_places.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "engine/native/kernels/vector/targets.h"
+
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#ifndef FARCALL_SHARED_PLACES_PART
+#define FARCALL_SHARED_PLACES_PART
+namespace farcall::native {
+namespace {
+
+struct Part {
+  int shift;
+  int32_t mask, number;  // bits of a place after the shift, and their value in the part
+  int32_t limit;
+  bool clips;
+};
+
+}  // namespace
+}  // namespace farcall::native
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace farcall::native::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+void choose_places(const int32_t* indices, int64_t count, const Part& part, ChosenPlaces& found) {
+  const hn::ScalableTag<int32_t> d;
+  static_assert(hn::MaxLanes(d) <= ChosenPlaces::kPadding);
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto zero = hn::Zero(d), limit = hn::Set(d, part.limit);
+  const auto mask = hn::Set(d, part.mask), number = hn::Set(d, part.number);
+  int64_t num_found = 0, i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto index = hn::LoadU(d, indices + i);
+    const auto place = hn::Min(hn::Max(index, zero), limit);
+    auto is_found = hn::Eq(hn::And(hn::ShiftRightSame(place, part.shift), mask), number);
+    if (!part.clips) is_found = hn::And(is_found, hn::Eq(index, place));
+    const auto position = hn::Iota(d, static_cast<int32_t>(i));
+    hn::StoreU(hn::Compress(place, is_found), d, found.places + num_found);
+    hn::StoreU(hn::Compress(position, is_found), d, found.positions + num_found);
+    num_found += static_cast<int64_t>(hn::CountTrue(d, is_found));
+  }
+  for (; i < count; ++i) {
+    const int32_t place = std::clamp(indices[i], 0, part.limit);
+    found.places[num_found] = place;
+    found.positions[num_found] = static_cast<int32_t>(i);
+    const bool is_of_part = (place >> part.shift & part.mask) == part.number;
+    num_found += is_of_part && (part.clips || indices[i] == place);
+  }
+  found.count = num_found;
+}
+
+}  // namespace
+}  // namespace farcall::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace farcall::native {
+namespace {
+HWY_EXPORT(choose_places);
+
+// Indices outside of [0, limit] become -1, or are moved inside.
+void narrow(const int64_t* indices, int64_t count, int32_t limit, bool clips, int32_t* narrowed) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t place = std::clamp<int64_t>(indices[i], 0, limit);
+    narrowed[i] = clips || indices[i] == place ? static_cast<int32_t>(place) : -1;
+  }
+}
+
+}  // namespace
+
+std::optional<SharedPlaces> SharedPlaces::of(const Windows& windows, DType index, int64_t width) {
+  // More pieces than parts, because few pieces may have most of the updates; and pieces of whole
+  // cache lines, of which processors request neighbours ahead.
+  constexpr int64_t kMostParts = 8, kPiecesOfPart = 4, kLeastPiece = 1024, kMostPiece = 1 << 20;
+  if ((index != DType::kInt32 && index != DType::kInt64) || windows.size() != 1) return {};
+  const int64_t num_threads = std::min(num_threads_for_elements(windows.count()), kMostParts);
+  if (num_threads < 2) return {};
+  const std::optional<Windows::Line> line = windows.line();
+  if (!line || line->limit >= std::numeric_limits<int32_t>::max()) return {};
+  SharedPlaces made;
+  made.num_parts_ = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(num_threads)));
+  const int64_t apart = std::max<int64_t>(line->stride * width, 1);  // bytes
+  const int64_t num_places = line->limit + 1, num_pieces = made.num_parts_ * kPiecesOfPart;
+  const int64_t piece = std::clamp(num_places * apart / num_pieces, kLeastPiece, kMostPiece);
+  made.shift_ = std::bit_width(static_cast<uint64_t>(std::max<int64_t>(piece / apart, 1) - 1));
+  if (num_places >> made.shift_ < num_pieces / 2) return {};
+  made.count_ = windows.count();
+  made.stride_ = line->stride;
+  made.limit_ = static_cast<int32_t>(line->limit);
+  made.clips_ = windows.clips();
+  made.index_ = index;
+  return made;
+}
+
+void SharedPlaces::choose(const void* indices, int64_t first, int64_t count, int32_t part,
+                          ChosenPlaces& found) const {
+  int32_t narrowed[ChosenPlaces::kAtOnce];
+  const int32_t* places = narrowed;
+  if (index_ == DType::kInt32) {
+    places = static_cast<const int32_t*>(indices) + first;
+  } else {
+    narrow(static_cast<const int64_t*>(indices) + first, count, limit_, clips_, narrowed);
+  }
+  const Part wanted{shift_, static_cast<int32_t>(num_parts_ - 1), part, limit_, clips_};
+  HWY_DYNAMIC_DISPATCH(choose_places)(places, count, wanted, found);
+}
+
+}  // namespace farcall::native
+#endif
