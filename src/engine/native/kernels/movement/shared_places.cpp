@@ -13,29 +13,14 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
-#ifndef FARCALL_SHARED_PLACES_PART
-#define FARCALL_SHARED_PLACES_PART
-namespace farcall::native {
-namespace {
-
-struct Part {
-  int shift;
-  int32_t mask, number;  // bits of a place after the shift, and their value in the part
-  int32_t limit;
-  bool clips;
-};
-
-}  // namespace
-}  // namespace farcall::native
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace farcall::native::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-void choose_places(const int32_t* indices, int64_t count, const Part& part, ChosenPlaces& found) {
+void choose_places(const int32_t* indices, int64_t count, const PlacesOfPart& part,
+                   ChosenPlaces& found) {
   const hn::ScalableTag<int32_t> d;
   static_assert(hn::MaxLanes(d) <= ChosenPlaces::kPadding);
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -114,7 +99,7 @@ void SharedPlaces::choose(const void* indices, int64_t first, int64_t count, int
   } else {
     narrow(static_cast<const int64_t*>(indices) + first, count, limit_, clips_, narrowed);
   }
-  const Part wanted{shift_, static_cast<int32_t>(num_parts_ - 1), part, limit_, clips_};
+  const PlacesOfPart wanted{shift_, static_cast<int32_t>(num_parts_ - 1), part, limit_, clips_};
   HWY_DYNAMIC_DISPATCH(choose_places)(places, count, wanted, found);
 }
 

@@ -20,6 +20,13 @@ struct ChosenPlaces {
   int32_t places[kAtOnce + kPadding], positions[kAtOnce + kPadding];
 };
 
+struct PlacesOfPart {
+  int shift;
+  int32_t mask, number;  // bits of a place after the shift, and their value in the part
+  int32_t limit;         // the last place of all parts
+  bool clips;            // whether places outside are moved inside, and not left out
+};
+
 class SharedPlaces {
  public:
   // No value if one thread is as fast, and for windows that are not single elements on a line with
@@ -56,7 +63,7 @@ class SharedPlaces {
   int64_t num_parts_ = 1;  // a power of two
   int shift_ = 0;          // pieces of 2^shift places are dealt to the parts in turn
   int32_t limit_ = 0;      // the last place
-  bool clips_ = false;     // whether places outside are moved inside, and not left out
+  bool clips_ = false;     // see PlacesOfPart
   DType index_ = DType::kInvalid;
 };
 
