@@ -53,8 +53,8 @@ struct TileSum {
 struct TileRun {
   std::vector<TileValue> values;
   std::vector<TileOperation> operations;
-  // The elements of a tile of several rows, which are read more than once: the next tile is
-  // requested ahead.
+  // The elements of a tile of several rows, which are read more than once, or of a tile that other
+  // steps read and write between runs: the next tile is requested ahead.
   int64_t tile_size = 0;
   // Needs AVX-512, and rows of at least kSums elements.
   std::optional<TileSum> sum{};

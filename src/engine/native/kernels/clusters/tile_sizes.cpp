@@ -175,6 +175,7 @@ void TileSizes::choose_for_code(bool grows) {
     if (!is_in_registers) {
       tile = std::clamp(kTileBytes / bytes_per_element(), kMinTile, kMaxTile) / 64 * 64;
       tile = std::max(plan_.tile_columns, tile / unit() * unit());
+      for (CodedRun& run : draft_.runs) run.code.tile_size = tile;
     }
     plan_.tile_columns = std::min(tile, plan_.columns);
     plan_.parts = plan_.num_tiles = (plan_.columns - 1) / plan_.tile_columns + 1;
