@@ -285,6 +285,23 @@ def test_top_k_finds_late_elements_above_the_others_by_a_sign_of_zero_or_nan(dty
         np.testing.assert_array_equal(lax.top_k(zeros, k)[1], np.arange(100, 100 + k))
 
 
+@pytest.mark.parametrize(
+    "dtype", ["int2", "int4", "uint2", "uint4", "float8_e4m3fn", "float4_e2m1fn"]
+)
+def test_top_k_orders_elements_of_few_bits(dtype):
+    x = np.array([[1, 0, -2, 1], [0, 1, -1, -2]])
+    x = (x if dtype.startswith("int") or dtype.startswith("float") else abs(x)).astype(
+        getattr(ml_dtypes, dtype)
+    )
+    for k in range(5):
+        values, indices = lax.top_k(x, k)
+        wide = x.astype(np.float64)
+        expected = np.argsort(-wide, axis=-1, kind="stable")[:, :k]
+        np.testing.assert_array_equal(indices, expected)
+        wanted = np.take_along_axis(wide, expected, -1)
+        np.testing.assert_array_equal(np.asarray(values).astype(np.float64), wanted)
+
+
 def test_top_k_refuses_what_has_no_order():
     with pytest.raises(TypeError, match=r"top_k: c64\[2\] has no order"):
         lax.top_k(np.ones(2, np.complex64), 1)

@@ -37,11 +37,17 @@ bool is_negative_zero(T value) {
 
 // The type that elements are selected in.
 DType selected_dtype(DType dtype) {
-  if (dtype == DType::kBool || dtype == DType::kUInt8 || dtype == DType::kUInt16) {
-    return DType::kUInt32;
+  switch (const DType computed = compute_dtype(dtype)) {
+    case DType::kBool:
+    case DType::kUInt8:
+    case DType::kUInt16:
+      return DType::kUInt32;
+    case DType::kInt8:
+    case DType::kInt16:
+      return DType::kInt32;
+    default:
+      return computed;
   }
-  if (dtype == DType::kInt8 || dtype == DType::kInt16) return DType::kInt32;
-  return compute_dtype(dtype);
 }
 
 struct TopKPlan {
