@@ -203,7 +203,8 @@ bool is_take(const Program& program, const Equation& equation, const GatherParam
   const ShapeDtype indices = program.type_of(equation.inputs[1]);
   const ShapeDtype result = program.variable_types[equation.outputs[0]];
   return equation.inputs[0].is_variable() && result.size() > 1 && result.size() == indices.size() &&
-         Take::of(params, operand, indices, result);
+         Take::of(windows_of_gather(params, operand, indices, result), params, operand.dtype(),
+                  indices.dtype());
 }
 
 bool is_cheap_join(const Program& program, const Equation& equation, int64_t dimension) {

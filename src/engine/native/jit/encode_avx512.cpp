@@ -205,13 +205,20 @@ class Avx512Assembler final : public Assembler {
     finish(inst, made);
   }
 
-  void bit_select(const Inst& inst) {
-    constexpr uint8_t kTable = 0xd8;  // the truth table of (a, b, c): c ? b : a
-    const Vector x = in_vector(inst.args[0], inst.type, 0), made = vector_target(inst);
-    const Vector y = in_vector(inst.args[1], inst.type, 1);
-    // The instruction overwrites its first operand.
+  // A register with x for an instruction that overwrites it and reads y: that of the result, unless
+  // y is there.
+  Vector copied_to_target(const Inst& inst, const Vector& x, const Vector& y) {
+    const Vector made = vector_target(inst);
     const Vector result = y.getIdx() == made.getIdx() ? sized(0, inst.type) : made;
     if (x.getIdx() != result.getIdx()) vmovaps(result, x);
+    return result;
+  }
+
+  void bit_select(const Inst& inst) {
+    constexpr uint8_t kTable = 0xd8;  // the truth table of (a, b, c): c ? b : a
+    const Vector x = in_vector(inst.args[0], inst.type, 0),
+                 y = in_vector(inst.args[1], inst.type, 1);
+    const Vector result = copied_to_target(inst, x, y);
     with_vector_operand(inst.args[2], inst.type, [&](const Operand& chosen) {
       inst.type.width == 4 ? vpternlogd(result, y, chosen, kTable)
                            : vpternlogq(result, y, chosen, kTable);
@@ -357,11 +364,9 @@ class Avx512Assembler final : public Assembler {
 
   void add_where(const Inst& inst) {
     const Mask chosen = in_mask(inst.args[2], k1);
-    const Vector made = vector_target(inst), x = in_vector(inst.args[0], inst.type, 0);
-    const Vector y = in_vector(inst.args[1], inst.type, 1);
-    // The instruction overwrites its first operand.
-    const Vector result = y.getIdx() == made.getIdx() ? sized(0, inst.type) : made;
-    if (x.getIdx() != result.getIdx()) vmovaps(result, x);
+    const Vector x = in_vector(inst.args[0], inst.type, 0),
+                 y = in_vector(inst.args[1], inst.type, 1);
+    const Vector result = copied_to_target(inst, x, y);
     if (inst.op == Op::kFloatAddWhere) {
       inst.type.width == 4 ? vaddps(result | chosen, result, y)
                            : vaddpd(result | chosen, result, y);

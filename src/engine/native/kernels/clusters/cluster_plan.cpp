@@ -168,8 +168,8 @@ class PlanWriter {
   bool has_all_codes_ = true;
 };
 
-// Returns null if no step has code. `grows`: see TileSizes.
-std::shared_ptr<const ClusterPlan> plan_with_code(const Program& body, bool grows) {
+// Returns null if no step has code.
+std::shared_ptr<const ClusterPlan> plan_with_code(const Program& body) {
   ClusterDraft draft(steps_of_cluster(body, kLeastRowOfCode));
   TileSizes sizes(draft);
   sizes.choose_before_code();
@@ -183,7 +183,7 @@ std::shared_ptr<const ClusterPlan> plan_with_code(const Program& body, bool grow
     find_pointers(steps, draft.runs[i]);
     for (const size_t step : draft.runs[i].steps) draft.runs_of_steps[step] = i;
   }
-  sizes.choose_for_code(grows);
+  sizes.choose_for_code();
   PlanWriter writer(draft);
   return writer.run() && writer.has_all_codes() ? draft.plan : nullptr;
 }
@@ -205,17 +205,14 @@ std::shared_ptr<const ClusterPlan> plan_cluster(const Program& body) {
 
 std::shared_ptr<const ClusterPlan> plan_coded_cluster(const Program& body,
                                                       const ClusterPlan& plain) {
-  for (const bool grows : {true, false}) {
-    auto coded = plan_with_code(body, grows);
-    if (!coded) return nullptr;
-    const bool fits =
-        coded->scalars_bytes <= plain.scalars_bytes && coded->thread_bytes <= plain.thread_bytes;
-    const bool shares = std::ranges::all_of(plain.in_place, [&](const auto& pair) {
-      return std::ranges::find(coded->in_place, pair) != coded->in_place.end();
-    });
-    if (fits && shares) return coded;
-  }
-  return nullptr;
+  auto coded = plan_with_code(body);
+  if (!coded) return nullptr;
+  const bool fits =
+      coded->scalars_bytes <= plain.scalars_bytes && coded->thread_bytes <= plain.thread_bytes;
+  const bool shares = std::ranges::all_of(plain.in_place, [&](const auto& pair) {
+    return std::ranges::find(coded->in_place, pair) != coded->in_place.end();
+  });
+  return fits && shares ? coded : nullptr;
 }
 
 }  // namespace farcall::native

@@ -315,21 +315,23 @@ class Steps {
   }
 
   size_t add_take(const Equation& equation) {
-    const Atom array = equation.inputs[0], indices = equation.inputs[1];
-    const ShapeDtype from = body_.type_of(array), to = body_.variable_types[equation.outputs[0]];
+    const Atom array = equation.inputs[0], places = equation.inputs[1];
+    const ShapeDtype from = body_.type_of(array), indices = body_.type_of(places);
     const Extent extent = extent_of(equation.outputs[0]);
     const size_t base = add_base({.operand = input_number_.at(array.index),
                                   .extent = Extent::kScalar,
                                   .width = width_of(from.dtype()),
                                   .is_part = true},
                                  from.dtype());
-    const size_t places = operand(indices, extent_outside(body_.type_of(indices), layout_.domain));
-    made_.plan.takes.push_back(*Take::of(params_as<GatherParams>(equation.params.get()), from,
-                                         body_.type_of(indices), to));
+    const auto& params = params_as<GatherParams>(equation.params.get());
+    const Windows windows =
+        windows_of_gather(params, from, indices, body_.variable_types[equation.outputs[0]]);
+    made_.plan.takes.push_back(*Take::of(windows, params, from.dtype(), indices.dtype()));
+    const size_t found = operand(places, extent_outside(indices, layout_.domain));
     return add_step({.kind = Kind::kTake,
-                     .inputs = {repeated(places, extent), base},
+                     .inputs = {repeated(found, extent), base},
                      .index = static_cast<uint32_t>(made_.plan.takes.size() - 1)},
-                    extent, to.dtype());
+                    extent, from.dtype());
   }
 
   size_t add_count(const Equation& equation) {

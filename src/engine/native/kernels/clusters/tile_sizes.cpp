@@ -108,18 +108,23 @@ int64_t TileSizes::bytes_per_element() {
     const CodedRun* const made = draft_.run_of(each.made_by);
     const CodedRun* const read = draft_.run_of(last);
     change[made ? made->steps.front() : each.made_by] += each.width;
-    change[(read ? read->steps.back() : std::max(each.made_by, last)) + 1] -= each.width;
+    change[(read ? read->steps.back() : last) + 1] -= each.width;
   });
   int64_t live = 0, most = 0;
   for (const int64_t by : change) most = std::max(most, live += by);
   return std::max<int64_t>(1, always + most);
 }
 
-// See StridedView.
-int64_t TileSizes::unit() const {
+// The elements of a tile whose values fit in a cache.
+int64_t TileSizes::elements_in_cache() {
+  return std::clamp(kTileBytes / bytes_per_element(), kMinTile, kMaxTile) / 64 * 64;
+}
+
+// The size of a tile as a multiple of what StridedView::tile_unit says.
+int64_t TileSizes::whole_units(int64_t tile) const {
   int64_t unit = 1;
   for (const StridedView& view : plan_.views) unit = std::max(unit, view.tile_unit());
-  return unit;
+  return std::max<int64_t>(tile / unit, 1) * unit;
 }
 
 // Whether a step makes a value for each element, and not only for each row.
@@ -131,10 +136,9 @@ bool TileSizes::makes_elements() const {
 
 void TileSizes::choose() {
   if (domain_.size == 1) return;
-  int64_t tile = std::clamp(kTileBytes / bytes_per_element(), kMinTile, kMaxTile) / 64 * 64;
+  int64_t tile = elements_in_cache();
   if (!plan_.column_reduction && !makes_elements()) tile = kMaxReducedTile;
-  tile = std::max<int64_t>(tile / unit(), 1) * unit();
-  tile = std::min(tile, domain_.size);
+  tile = std::min(whole_units(tile), domain_.size);
   plan_.columns = domain_.columns == 0 ? domain_.size : domain_.columns;
   plan_.rows = domain_.size / plan_.columns;
   if (plan_.column_reduction) {
@@ -168,13 +172,12 @@ void TileSizes::choose_before_code() {
     plan_.tile_rows = std::max(least_rows_, std::min<int64_t>(rows_of_code(), 2));
 }
 
-void TileSizes::choose_for_code(bool grows) {
+void TileSizes::choose_for_code() {
   const bool is_in_registers = domain_.columns == 0 && width_in_thread_memory() == 0;
-  if (is_in_registers || (grows && has_free_columns())) {
+  if (is_in_registers || has_free_columns()) {
     int64_t tile = kTileOfCode;
     if (!is_in_registers) {
-      tile = std::clamp(kTileBytes / bytes_per_element(), kMinTile, kMaxTile) / 64 * 64;
-      tile = std::max(plan_.tile_columns, tile / unit() * unit());
+      tile = std::max(plan_.tile_columns, whole_units(elements_in_cache()));
       for (CodedRun& run : draft_.runs) run.code.tile_size = tile;
     }
     plan_.tile_columns = std::min(tile, plan_.columns);

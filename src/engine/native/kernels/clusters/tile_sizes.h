@@ -18,8 +18,8 @@ class TileSizes {
   // For machine code, before its runs are found: tiles have one row only if they will have one in
   // the end, for these have fewer steps.
   void choose_before_code();
-  // The final ones, for the runs. `grows`: tiles may be larger than for separate loops.
-  void choose_for_code(bool grows);
+  // The final ones, for the runs.
+  void choose_for_code();
 
   // The bytes of operands and results per element of a tile.
   int64_t width_of_bases() const;
@@ -36,7 +36,8 @@ class TileSizes {
   int64_t most_rows_of_code() const;
   int64_t rows_of_code() const;
   int64_t bytes_per_element();
-  int64_t unit() const;
+  int64_t elements_in_cache();
+  int64_t whole_units(int64_t tile) const;
   bool makes_elements() const;
   void choose_for_columns(int64_t tile);
 

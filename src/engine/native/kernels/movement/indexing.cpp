@@ -351,11 +351,11 @@ Kernel make_gather(Types inputs, Types outputs, const Params* params) {
   const bool is_side_by_side =
       windows.are_side_by_side() && windows.size() > 1 && windows.count() >= kLeastSideBySide;
   const auto count = static_cast<size_t>(windows.count());
+  const std::optional<Take> take = Take::of(windows, p, dtype, inputs[1].dtype());
   return {.run = run_gather,
           .data = std::make_shared<GatherPlan>(
               GatherPlan{std::move(windows), copy, fill, fill_value_of(dtype, p), width,
-                         byte_width(inputs[1].dtype()),
-                         Take::of(p, inputs[0], inputs[1], outputs[0]), is_side_by_side}),
+                         byte_width(inputs[1].dtype()), take, is_side_by_side}),
           .scratch_bytes = is_side_by_side ? count * sizeof(int64_t) : 0};
 }
 

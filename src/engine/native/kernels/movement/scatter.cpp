@@ -126,6 +126,7 @@ struct CombineLoops {
   void (*dense)(void* target, const void* updates, int64_t size) = nullptr;
   void (*elements)(void* target, const void* updates, const WindowOffsets& offsets,
                    int64_t count) = nullptr;
+  // Same as `elements` for places of a part (SharedPlaces), which are `stride` elements apart.
   void (*chosen)(void* target, const void* updates, const ChosenPlaces& found,
                  int64_t stride) = nullptr;
   // Windows that are one dense run of `size` elements.
@@ -317,7 +318,7 @@ void CombinePlan::run_window(std::byte* target, std::byte* updates) const {
 
 void CombinePlan::run_elements(const KernelCall& call, void* target, int64_t first, int64_t last,
                                Tiles& tiles) const {
-  if (!loops.line || windows.size() != 1 || !windows.line()) {
+  if (!loops.line || !windows.line()) {
     return windows.walk_part(call.operands[1], first, last, tiles,
                              [&](const WindowOffsets& offsets, int64_t count) {
                                loops.elements(target, call.operands[2], offsets, count);

@@ -4,7 +4,6 @@
 #include "engine/native/kernels/movement/shared_places.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 #include "engine/native/kernels/vector/targets.h"
@@ -67,21 +66,15 @@ void narrow(const int64_t* indices, int64_t count, int32_t limit, bool clips, in
 }  // namespace
 
 std::optional<SharedPlaces> SharedPlaces::of(const Windows& windows, DType index, int64_t width) {
-  // More pieces than parts, because few pieces may have most of the updates; and pieces of whole
-  // cache lines, of which processors request neighbours ahead.
-  constexpr int64_t kMostParts = 8, kPiecesOfPart = 4, kLeastPiece = 1024, kMostPiece = 1 << 20;
   if ((index != DType::kInt32 && index != DType::kInt64) || windows.size() != 1) return {};
-  const int64_t num_threads = std::min(num_threads_for_elements(windows.count()), kMostParts);
-  if (num_threads < 2) return {};
   const std::optional<Windows::Line> line = windows.line();
   if (!line || line->limit >= std::numeric_limits<int32_t>::max()) return {};
+  const int64_t apart = std::max<int64_t>(line->stride * width, 1);
+  const DealtPieces pieces = deal_pieces(line->limit + 1, apart, /*least_items=*/1,
+                                         num_threads_for_elements(windows.count()));
+  if (pieces.num_parts == 1) return {};
   SharedPlaces made;
-  made.num_parts_ = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(num_threads)));
-  const int64_t apart = std::max<int64_t>(line->stride * width, 1);  // bytes
-  const int64_t num_places = line->limit + 1, num_pieces = made.num_parts_ * kPiecesOfPart;
-  const int64_t piece = std::clamp(num_places * apart / num_pieces, kLeastPiece, kMostPiece);
-  made.shift_ = std::bit_width(static_cast<uint64_t>(std::max<int64_t>(piece / apart, 1) - 1));
-  if (num_places >> made.shift_ < num_pieces / 2) return {};
+  made.pieces_ = pieces;
   made.count_ = windows.count();
   made.stride_ = line->stride;
   made.limit_ = static_cast<int32_t>(line->limit);
@@ -99,7 +92,8 @@ void SharedPlaces::choose(const void* indices, int64_t first, int64_t count, int
   } else {
     narrow(static_cast<const int64_t*>(indices) + first, count, limit_, clips_, narrowed);
   }
-  const PlacesOfPart wanted{shift_, static_cast<int32_t>(num_parts_ - 1), part, limit_, clips_};
+  const PlacesOfPart wanted{pieces_.shift, static_cast<int32_t>(pieces_.num_parts - 1), part,
+                            limit_, clips_};
   HWY_DYNAMIC_DISPATCH(choose_places)(places, count, wanted, found);
 }
 

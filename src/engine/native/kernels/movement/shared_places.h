@@ -40,7 +40,7 @@ class SharedPlaces {
   // found.positions[i].
   template <class Visit>
   void visit(const void* indices, Visit visit) const {
-    run_tiles(num_parts_, num_parts_, [&](Tiles& tiles) {
+    run_tiles(pieces_.num_parts, pieces_.num_parts, [&](Tiles& tiles) {
       ChosenPlaces found;
       for (int64_t part; tiles.next(part);) {
         for (int64_t first = 0; first < count_; first += ChosenPlaces::kAtOnce) {
@@ -60,10 +60,9 @@ class SharedPlaces {
               ChosenPlaces& found) const;
 
   int64_t count_ = 0, stride_ = 1;
-  int64_t num_parts_ = 1;  // a power of two
-  int shift_ = 0;          // pieces of 2^shift places are dealt to the parts in turn
-  int32_t limit_ = 0;      // the last place
-  bool clips_ = false;     // see PlacesOfPart
+  DealtPieces pieces_;  // of places
+  int32_t limit_ = 0;   // the last place
+  bool clips_ = false;  // see PlacesOfPart
   DType index_ = DType::kInvalid;
 };
 

@@ -92,18 +92,17 @@ Take::Loop Take::find_loop(DType indices, size_t width) {
   return indices == DType::kInt64 ? of_index(int64_t()) : nullptr;
 }
 
-std::optional<Take> Take::of(const GatherParams& params, ShapeDtype operand, ShapeDtype indices,
-                             ShapeDtype result) {
-  const Windows windows = windows_of_gather(params, operand, indices, result);
+std::optional<Take> Take::of(const Windows& windows, const GatherParams& params, DType dtype,
+                             DType index) {
   const std::optional<Windows::Line> line = windows.line();
   if (!line || windows.size() == 0 || line->stride % windows.size() != 0) return std::nullopt;
-  const size_t width = byte_width(operand.dtype());
+  const size_t width = byte_width(dtype);
   Take take;
-  take.loop_ = find_loop(indices.dtype(), width * static_cast<size_t>(windows.size()));
+  take.loop_ = find_loop(index, width * static_cast<size_t>(windows.size()));
   if (!take.loop_) return std::nullopt;
   take.line_ = {line->limit, line->stride / windows.size()};
   take.clips_ = windows.clips();
-  const FillValue fill = fill_value_of(operand.dtype(), params);
+  const FillValue fill = fill_value_of(dtype, params);
   fill_elements(take.fill_.data(), fill.data(), width, windows.size());
   return take;
 }

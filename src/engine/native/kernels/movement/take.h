@@ -23,8 +23,8 @@ class Take {
  public:
   // No value for other windows, for indices other than int32 and int64, and for windows that do not
   // have 4, 8, 16, 32 or 64 bytes or are not a multiple of their size apart.
-  static std::optional<Take> of(const GatherParams& params, ShapeDtype operand, ShapeDtype indices,
-                                ShapeDtype result);
+  static std::optional<Take> of(const Windows& windows, const GatherParams& params, DType dtype,
+                                DType index);
 
   // Writes `count` windows to `output`. Those out of bounds are clipped or filled.
   void run(const void* indices, const void* operand, int64_t count, void* output) const {

@@ -21,9 +21,6 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T>
-constexpr T kLowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
-                                                           : std::numeric_limits<T>::lowest();
-template <class T>
 constexpr T kHighest = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
                                                             : std::numeric_limits<T>::max();
 
@@ -130,7 +127,7 @@ HWY_INLINE void greatest_of_columns(const T* x, int64_t size, int64_t num_column
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const int64_t end = size - num_columns;  // of the first elements of rows
-  const auto lowest = hn::Set(d, kLowest<T>);
+  const auto lowest = hn::Set(d, kLowestElement<T>);
   int64_t column = 0;
   for (; column + 4 * lanes <= num_columns; column += 4 * lanes) {
     auto a = lowest, b = lowest, c = lowest, e = lowest;
@@ -192,7 +189,7 @@ HWY_INLINE T kth_greatest(const T* x, int64_t size, int64_t k) {
 template <class T>
 void bound(const void* x, int64_t size, int64_t k, void* result) {
   auto& bound = *static_cast<T*>(result);
-  bound = kLowest<T>;
+  bound = kLowestElement<T>;
   const int64_t num_columns = (2 * k + kLeastColumns - 1) / kLeastColumns * kLeastColumns;
   if (size < 2 * num_columns) return;
   // Four vectors are independent of each other, which takes less time.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include <farcall/core/dtype.h>
 
@@ -12,6 +13,12 @@ namespace farcall::native {
 inline constexpr int64_t kSelectPadding = 16;
 // The most k of SelectLoops::bound.
 inline constexpr int64_t kMostBounded = 64;
+
+// No number is below it.
+template <class T>
+inline constexpr T kLowestElement = std::numeric_limits<T>::has_infinity
+                                        ? -std::numeric_limits<T>::infinity()
+                                        : std::numeric_limits<T>::lowest();
 
 struct SelectLoops {
   // Writes the indices of the elements that exceed *limit, in order. If `or_equal`, also of those

@@ -28,11 +28,7 @@ constexpr int64_t kBlockSize = 1024, kSmallBlockSize = 128;
 template <class T>
 auto key_of(T value) {
   using Key = decltype(ordered_bits(value));
-  return value != value ? Key(0) : static_cast<Key>(~ordered_bits(value));
-}
-template <class T>
-bool is_negative_zero(T value) {
-  return Float<T> && value == T(0) && std::signbit(value);
+  return value != value ? Key(0) : ~ordered_bits(value);
 }
 
 // The type that elements are selected in.
@@ -124,11 +120,11 @@ class LaneTopK {
   void add(const T* x, int64_t start, int64_t size) {
     int32_t indices[kBlockSize + kSelectPadding];
     const int64_t block_size = plan_.is_bounded ? kBlockSize : kSmallBlockSize;
-    for (int64_t first = 0; first < size && !is_complete_; first += block_size) {
+    for (int64_t first = 0; first < size && !is_complete(); first += block_size) {
       const int64_t some = std::min(size - first, block_size);
       if (!plan_.sorts_all && count_ + some > plan_.capacity) thin_out();
       if (!has_limit_ && plan_.is_bounded) plan_.loops.bound(x + first, some, plan_.k, &limit_);
-      const int64_t num_found = plan_.loops.find(x + first, some, &limit_, or_equal_, indices);
+      const int64_t num_found = plan_.loops.find(x + first, some, &limit_, takes_equal(), indices);
       for (int64_t i = 0; i < num_found; ++i) {
         const int64_t index = first + indices[i];
         words_[count_ + i] = Positioned::make(key_of(x[index]), start + index);
@@ -148,10 +144,14 @@ class LaneTopK {
     }
     count_ = plan_.k;
     has_limit_ = true;
-    const auto key = Positioned::key(words_[plan_.k - 1]);
-    is_complete_ = Float<T> && key == 0;
-    limit_ = value_of_ordered_bits<T>(static_cast<decltype(key_of(T()))>(~key));
-    or_equal_ = is_negative_zero(limit_);  // 0.0 exceeds it
+    limit_ = value_of_ordered_bits<T>(~Positioned::key(words_[plan_.k - 1]));
+  }
+
+  // Whether nothing exceeds the words: the last one is of a NaN.
+  bool is_complete() const { return limit_ != limit_; }
+  // Whether elements that equal the limit may be among the first k. 0.0 comes before -0.0.
+  bool takes_equal() const {
+    return !has_limit_ || (Float<T> && limit_ == 0 && std::signbit(limit_));
   }
 
   // Leaves the first k words, in order.
@@ -174,12 +174,9 @@ class LaneTopK {
   const TopKPlan& plan_;
   Word* words_;
   int64_t count_ = 0;
-  // Elements that may be among the first k exceed the limit, or equal it if `or_equal_`.
-  T limit_ = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
-                                                  : std::numeric_limits<T>::lowest();
-  bool or_equal_ = true;
-  bool has_limit_ = false;    // whether there are k words
-  bool is_complete_ = false;  // whether nothing exceeds them
+  // Elements that may be among the first k exceed the limit, or equal it if takes_equal().
+  T limit_ = kLowestElement<T>;
+  bool has_limit_ = false;  // whether it is that of k words
 };
 
 void run_top_k(const KernelCall& call) {

@@ -119,22 +119,30 @@ std::optional<Windows::Line> Windows::line() const {
 }
 
 // Threads that write to neighbouring cache lines would wait for each other, because processors
-// request memory ahead; so pieces are large.
-Windows::Places Windows::places(int64_t width) const {
+// request memory ahead; so pieces are large. There are more of them than parts, because few may
+// have most of the windows.
+DealtPieces deal_pieces(int64_t num_items, int64_t apart, int64_t least_items,
+                        int64_t num_threads) {
   constexpr int64_t kLeastPiece = 1024, kMostPiece = 65536;  // bytes
   constexpr int64_t kPiecesOfPart = 4, kMostParts = 8;
-  const int64_t num_threads = std::min(num_threads_for_elements(count_ * size_), kMostParts);
-  const auto num_parts = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(num_threads)));
-  // A thread also finds the windows of the others, which takes as long as to visit a short one.
-  if (num_parts == 1 || size_ * width < kCacheLine) return {1, 0};
-  const int64_t piece = std::clamp(operand_size_ / (num_parts * kPiecesOfPart), kLeastPiece / width,
-                                   kMostPiece / width);
-  const int shift = std::bit_width(static_cast<uint64_t>(std::max(piece, size_) - 1));
-  if (operand_size_ >> shift < num_parts * kPiecesOfPart / 2) return {1, 0};
+  const auto num_parts = static_cast<int64_t>(
+      std::bit_floor(static_cast<uint64_t>(std::min(num_threads, kMostParts))));
+  if (num_parts == 1) return {};
+  const int64_t piece =
+      std::clamp(num_items / (num_parts * kPiecesOfPart), kLeastPiece / apart, kMostPiece / apart);
+  const int shift = std::bit_width(static_cast<uint64_t>(std::max(piece, least_items) - 1));
+  if (num_items >> shift < num_parts * kPiecesOfPart / 2) return {};
   return {num_parts, shift};
 }
 
-int64_t Windows::keep_part(WindowOffsets& offsets, int64_t count, Places places, int64_t part) {
+DealtPieces Windows::places(int64_t width) const {
+  // A thread also finds the windows of the others, which takes as long as to visit a short one.
+  if (size_ * width < kCacheLine) return {};
+  return deal_pieces(operand_size_, width, size_, num_threads_for_elements(count_ * size_));
+}
+
+int64_t Windows::keep_part(WindowOffsets& offsets, int64_t count, DealtPieces places,
+                           int64_t part) {
   int64_t kept = 0;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t operand = offsets.operand[i];

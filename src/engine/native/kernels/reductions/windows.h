@@ -28,6 +28,16 @@ struct WindowOffsets {
   int64_t all[kSize];
 };
 
+// Pieces of an array that are dealt to the parts of a computation in turn: each part is one
+// thread's.
+struct DealtPieces {
+  int64_t num_parts = 1;  // a power of two
+  int shift = 0;          // a piece has 2^shift items
+};
+// Of items that are `apart` bytes apart; a piece has at least so many. There is one part if there
+// are too few pieces for several.
+DealtPieces deal_pieces(int64_t num_items, int64_t apart, int64_t least_items, int64_t num_threads);
+
 // Immutable after construction: thread-safe. Finding windows does not allocate.
 class Windows {
  public:
@@ -90,15 +100,10 @@ class Windows {
   static void add_starts(const void* indices, int64_t first, int64_t step, int64_t count,
                          Component component, bool clips, int64_t* offsets);
 
-  // The parts of the operand that a thread visits all windows of: some of its pieces of
-  // 2^shift elements, dealt to the parts in turn.
-  struct Places {
-    int64_t num_parts;  // a power of two
-    int shift;
-  };
-  Places places(int64_t width) const;
+  // The parts of the operand that a thread visits all windows of, in elements.
+  DealtPieces places(int64_t width) const;
   // Moves the offsets of windows in this part to the front. Returns the number of them.
-  static int64_t keep_part(WindowOffsets& offsets, int64_t count, Places places, int64_t part);
+  static int64_t keep_part(WindowOffsets& offsets, int64_t count, DealtPieces places, int64_t part);
 
   // So many windows are visited between two checks for interrupts.
   int64_t windows_at_once() const {
@@ -138,7 +143,7 @@ void Windows::walk(const void* indices, bool in_any_order, Visit visit) const {
 
 template <class Visit>
 void Windows::walk_places(const void* indices, int64_t width, Visit visit) const {
-  const Places places = this->places(width);
+  const DealtPieces places = this->places(width);
   run_tiles(places.num_parts, places.num_parts, [&](Tiles& tiles) {
     for (int64_t part; tiles.next(part);) {
       walk_part(indices, 0, count_, tiles, [&](WindowOffsets& offsets, int64_t count) {
