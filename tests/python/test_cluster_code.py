@@ -32,6 +32,7 @@ pytestmark = [
 FLOATS = ("float32", "float64")
 HALVES = ("float16", "bfloat16")
 INTS = ("int32", "uint32", "int64", "uint64")
+DIVISORS = [2.0**-24, 2.0**24, 3.0, 1.9999999, 1e-7, 2e7, 1e-30, 1e30, 1e-40, 0.0, -0.0, -3.0]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 1e-30, 88.0, -104.0]
 
 
@@ -171,6 +172,49 @@ def test_every_half_is_loaded_and_stored(dtype: str) -> None:
     assert_same(lambda x: (-x, -x + x, -x * x), x, at_least=3)
 
 
+@pytest.mark.skipif(not HAS_AVX512, reason="AVX-512 has elements of 16 bits")
+def test_arithmetic_on_every_bfloat16_has_the_bits_of_its_loops() -> None:
+    """All bit patterns, with every NaN, in operations whose results are rounded to bfloat16."""
+    words = np.arange(2**16, dtype=np.uint16)
+    x = lax.bitcast_convert_type(fnp.asarray(words), "bfloat16")
+    y = lax.bitcast_convert_type(fnp.asarray(np.random.default_rng(0).permutation(words)), x.dtype)
+
+    def f(x: Any, y: Any) -> Any:
+        z = fnp.exp(x) - y
+        return x + y, x - y, x * y, x / y, fnp.exp(x) * 3, (x * y + x) / (y - 1), z, z.astype("f4")
+
+    assert_same(f, x, y, at_least=10)
+
+
+@pytest.mark.skipif(not HAS_AVX512, reason="AVX-512 has elements of 16 bits")
+def test_rows_of_bfloat16_divided_by_one_number_are_rounded_once() -> None:
+    """Every bfloat16 divided by divisors of all magnitudes, as numpy divides."""
+    words = np.arange(2**16, dtype=np.uint16)
+    x = np.broadcast_to(words.view(fnp.bfloat16), (2 * len(DIVISORS), words.size))
+    by = np.array([[n] for d in DIVISORS for n in (d, d * 1.4)], dtype=fnp.bfloat16)
+
+    def f(x: Any, by: Any) -> Any:
+        return x / (by * 1) - 0
+
+    with np.errstate(all="ignore"):
+        expected = (x.astype(np.float32) / by.astype(np.float32)).astype(fnp.bfloat16)
+    coded, plain, number = both(f, fnp.asarray(x), fnp.asarray(by))
+    assert number > 0
+    for result in (coded, plain):
+        for found, wanted in zip(bits(result), bits(expected), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.skipif(not HAS_AVX512, reason="AVX-512 has elements of 16 bits")
+@pytest.mark.parametrize("size", [3, 16, 100, 1024])
+@pytest.mark.parametrize("dtype", HALVES)
+def test_softmax_of_halves_has_the_bits_of_its_steps(dtype: str, size: int) -> None:
+    x = fnp.where(fnp.isnan(data((67, size), dtype)), 0, data((67, size), dtype))
+    assert_same(nn.softmax, x, at_least=2)
+    assert_same(nn.softmax, x.at[5, size // 2].set(np.nan), at_least=2)
+    assert_same(lambda x: (x * 2).max(1, keepdims=True) - x, x, at_least=2)
+
+
 @pytest.mark.skipif(not HAS_AVX512, reason="AVX-512 has conversions of several numbers")
 @pytest.mark.parametrize("to", FLOATS)
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTS, "bool"])
@@ -264,9 +308,6 @@ def test_sums_of_computed_rows_are_those_of_double_precision() -> None:
     x = rng.normal(size=(50, 1024)).astype(np.float32)
     sums, _, _ = both(lambda x: (x * x).sum(-1), fnp.asarray(x))
     np.testing.assert_array_max_ulp(sums, (x * x).astype(np.float64).sum(-1).astype(np.float32))
-
-
-DIVISORS = [2.0**-24, 2.0**24, 3.0, 1.9999999, 1e-7, 2e7, 1e-30, 1e30, 1e-40, 0.0, -0.0, -3.0]
 
 
 @pytest.mark.parametrize("divisor", [*DIVISORS, np.inf, np.nan])

@@ -11,6 +11,7 @@ SIZES = (1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 255, 256, 257, 511
 PLACED = {
     "random": [],
     "a NaN": [np.nan],
+    "a negative NaN": [-np.nan],
     "infinities": [np.inf, -np.inf],
     "zeros of both signs": [-0.0, 0.0],
     "a negative zero": [-0.0],
@@ -43,9 +44,10 @@ def test_extremes_and_their_positions_are_those_of_numpy(dtype: str, placed: str
                     )
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("size", SIZES)
-def test_positive_zero_is_above_negative_zero(size: int) -> None:
-    x = np.full(size, -0.0, np.float32)
+def test_positive_zero_is_above_negative_zero(size: int, dtype: str) -> None:
+    x = np.full(size, -0.0, fnp.dtype(dtype))
     assert np.signbit(fnp.max(x))
     assert np.signbit(fnp.min(x))
     x[size // 2] = 0.0

@@ -67,6 +67,9 @@ class Bankful {
   Bankful(const Code& code, Allocation& allocation, int count)
       : code_(code), allocation_(allocation), is_free_(static_cast<size_t>(count), true) {}
 
+  // The registers that were ever taken are the first ones.
+  int32_t num_taken() const { return num_taken_; }
+
   void place(const Interval& interval) {
     std::erase_if(active_, [&](const Interval& other) {
       if (other.end > interval.begin) return false;
@@ -101,6 +104,7 @@ class Bankful {
   }
   void take(const Interval& interval, int32_t index) {
     allocation_.locations[interval.reg] = {Location::Kind::kRegister, index};
+    num_taken_ = std::max(num_taken_, index + 1);
     active_.push_back(interval);
   }
   void spill(const Interval& interval) {
@@ -130,6 +134,7 @@ class Bankful {
   const Code& code_;
   Allocation& allocation_;
   std::vector<bool> is_free_;
+  int32_t num_taken_ = 0;
   std::vector<Interval> active_;
   std::vector<Slot> slots_;
 };
@@ -148,6 +153,7 @@ Allocation allocate(const Code& code, int num_general, int num_vector, int num_m
                                                                 : vector;
     registers.place(interval);
   }
+  allocation.num_vectors = vector.num_taken();
   return allocation;
 }
 

@@ -17,6 +17,7 @@ struct Location {
 struct Allocation {
   std::vector<Location> locations;  // by virtual register
   int32_t stack_bytes = 0;
+  int32_t num_vectors = 0;  // vector registers that hold values
 };
 
 inline constexpr int kStackAlignment = 64;

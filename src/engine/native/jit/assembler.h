@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -70,6 +71,9 @@ class Assembler : protected Xbyak::CodeGenerator {
   Xbyak::Address slot(Reg reg) const;
   // The label of a constant that is stored once, or `times` times side by side.
   const Xbyak::Label& constant(uint64_t bits, int width, int times);
+  // The register that holds the constant in all lanes. The constants that loops read first have the
+  // vector registers that no value is in.
+  std::optional<int> register_of_constant(uint64_t bits, RegType type);
 
   // ---- encode_general.cpp
   static General sized(const General& reg, int width);
@@ -105,6 +109,7 @@ class Assembler : protected Xbyak::CodeGenerator {
   void cold_code();
   void save_and_call();
   void save_vectors(int at, bool restores);
+  void load_kept_constants();
   void constants();
 
   // ---- encode_general.cpp
@@ -149,11 +154,18 @@ class Assembler : protected Xbyak::CodeGenerator {
   const FrameLayout at_;
   std::vector<Xbyak::Label> labels_;
   std::map<std::tuple<uint64_t, int, int>, Xbyak::Label> constants_;
+  struct KeptConstant {
+    uint64_t bits;
+    int width;
+    bool operator==(const KeptConstant&) const = default;
+  };
+  std::vector<KeptConstant> kept_constants_;  // in the last vector registers
+  int depth_ = 0;                             // of the loop
   struct Cold {
     Xbyak::Label begin, back;
   };
   std::vector<Cold> colds_;  // one for each interrupt check
-  Xbyak::Label save_and_call_, leave_;
+  Xbyak::Label save_and_call_, leave_, load_kept_constants_, begin_;
 };
 
 // Masks are vectors whose lanes have all bits set, or none. In encode_avx2.cpp.
@@ -205,7 +217,12 @@ void Assembler::with_operand(const Arg& arg, int width, const General& spare, Us
 
 template <class Use>
 void Assembler::with_vector_operand(const Arg& arg, RegType type, Use use) {
-  if (arg.is_const()) return use(static_cast<const Operand&>(in_memory(arg.bits, type)));
+  if (arg.is_const()) {
+    if (const auto kept = register_of_constant(arg.bits, type)) {
+      return use(static_cast<const Operand&>(sized(*kept, type)));
+    }
+    return use(static_cast<const Operand&>(in_memory(arg.bits, type)));
+  }
   if (is_in_register(arg)) {
     return use(static_cast<const Operand&>(vector_of(arg.as_reg(), type)));
   }

@@ -27,17 +27,23 @@ constexpr size_t kMostInsts = 20000;
 // Every thread that runs kernels has this much stack left.
 constexpr int32_t kMostStackBytes = kMostWorkspaceBytes + (1 << 15);
 
+constexpr int kZen5Family = 0x1a;  // AMD's; it divides twice as fast as those before
+
 int64_t look_for_interrupt() noexcept { return poll_interrupt_and_keep() ? 1 : 0; }
 
 }  // namespace
 
 const Processor& processor() {
   static const Processor found = [] {
+    const Xbyak::util::Cpu cpu;
+    const bool is_amd = cpu.has(Xbyak::util::Cpu::tAMD);
     switch (loop_target()) {
       case LoopTarget::kAvx512:
         return Processor{.vector_bytes = 64,
+                         .has_fast_subnormals = is_amd,
+                         .has_fast_division = is_amd && cpu.displayFamily >= kZen5Family,
                          .has_masks = true,
-                         .has_halves = Xbyak::util::Cpu().has(Xbyak::util::Cpu::tAVX512_FP16)};
+                         .has_halves = cpu.has(Xbyak::util::Cpu::tAVX512_FP16)};
       case LoopTarget::kAvx2:
         return Processor{.vector_bytes = 32};
       default:
@@ -104,10 +110,13 @@ Assembler::Assembler(const Code& code, const Allocation& allocation, const Regis
 
 size_t Assembler::assemble() {
   prologue();
+  if (counts_.vector > allocation_.num_vectors) jmp(load_kept_constants_, T_NEAR);
+  L(begin_);
   for (const Inst& inst : code_.insts) emit(inst);
   xor_(eax, eax);
   epilogue();
   cold_code();
+  load_kept_constants();
   constants();
   return getSize();
 }
@@ -159,7 +168,10 @@ bool Assembler::emit_control(const Inst& inst) {
       jump_if(inst.cond, labels_[static_cast<size_t>(inst.imm)]);
       return true;
     case Op::kLoopBegin:
+      ++depth_;
+      return true;
     case Op::kLoopEnd:
+      --depth_;
       return true;
     case Op::kCountDown:
       count_down(inst);
@@ -259,6 +271,29 @@ Xbyak::Address Assembler::slot(Reg reg) const { return ptr[rsp + at_.slots + whe
 
 const Xbyak::Label& Assembler::constant(uint64_t bits, int width, int times) {
   return constants_[{bits, width, times}];
+}
+
+std::optional<int> Assembler::register_of_constant(uint64_t bits, RegType type) {
+  if (type.width < 4) return std::nullopt;
+  const KeptConstant constant{bits, type.width};
+  auto kept = std::ranges::find(kept_constants_, constant);
+  if (kept == kept_constants_.end()) {
+    const auto free = static_cast<size_t>(counts_.vector - allocation_.num_vectors);
+    if (depth_ == 0 || kept_constants_.size() == free) return std::nullopt;
+    kept = kept_constants_.insert(kept, constant);
+  }
+  return 2 + counts_.vector - static_cast<int>(kept - kept_constants_.begin());
+}
+
+// Runs before the rest, but is written when it is known which constants are read.
+void Assembler::load_kept_constants() {
+  L(load_kept_constants_);
+  for (size_t i = 0; i < kept_constants_.size(); ++i) {
+    const auto& [bits, width] = kept_constants_[i];
+    const RegType type = vector(width, vector_bytes_ / width);
+    load_constant(sized(2 + counts_.vector - static_cast<int>(i), type), bits, type);
+  }
+  jmp(begin_, T_NEAR);
 }
 
 void Assembler::constants() {

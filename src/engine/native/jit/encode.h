@@ -22,7 +22,9 @@ using Entry = int64_t (*)(Frame*);
 
 // What code may use: what this processor has and FARCALL_ISA allows.
 struct Processor {
-  int vector_bytes = 0;     // of the widest vector; 0 if there is no code for this processor
+  int vector_bytes = 0;  // of the widest vector; 0 if there is no code for this processor
+  bool has_fast_subnormals = false;  // kFloatScale takes no longer for subnormal results
+  bool has_fast_division = false;    // kFloatDiv of a vector takes no longer than five operations
   bool has_masks = false;   // AVX-512: kFloatScale, rounding to halves, all formats of tiles
   bool has_halves = false;  // AVX512-FP16: kFloatAdd, kFloatSub and kFloatMul of lanes of two bytes
 };

@@ -304,13 +304,24 @@ class Avx512Assembler final : public Assembler {
 
   // To nearest, ties to even: adds 0x7fff, and one more if the last kept bit is set.
   void round_to_upper_half(const Inst& inst) {
-    const auto bits = [&](uint32_t value) { return in_memory(value, inst.type); };
-    const Vector x = in_vector(inst.args[0], inst.type, 1), sum = sized(0, inst.type);
-    vpaddd(sum, x, bits(0x7fff));
-    vptestmd(k1, x, bits(0x10000));
-    vpaddd(sum | k1, sum, bits(1));
+    const auto with_bits = [&](uint32_t value, const auto& use) {
+      with_vector_operand(Arg::constant(value), inst.type, use);
+    };
+    const auto cut_off = [&](const Vector& made, const Vector& sum) {
+      with_bits(0xffff0000, [&](const Operand& upper) { vpandd(made, sum, upper); });
+    };
+    const Vector x = in_vector(inst.args[0], inst.type, 1);
+    const bool keeps_nans = (inst.imm & kKeepsNans) != 0;
+    const Vector sum = keeps_nans ? vector_target(inst) : sized(0, inst.type);
+    with_bits(0x10000, [&](const Operand& last_bit) { vptestmd(k1, x, last_bit); });
+    with_bits(0x7fff, [&](const Operand& below_half) { vpaddd(sum, x, below_half); });
+    with_bits(1, [&](const Operand& one) { vpaddd(sum | k1, sum, one); });
+    if (keeps_nans) {
+      if ((inst.imm & kLeavesLowerHalf) == 0) cut_off(sum, sum);
+      return finish(inst, sum);
+    }
     const Vector result = nan_for_rounding(inst, x);
-    vpandd(result | k2, sum, bits(0xffff0000));
+    cut_off(result | k2, sum);
     finish(inst, result);
   }
 

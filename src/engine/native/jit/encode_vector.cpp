@@ -44,6 +44,9 @@ void Assembler::store_vector(const Xbyak::Address& address, const Vector& from, 
 Assembler::Vector Assembler::in_vector(const Arg& arg, RegType type, int spare) {
   if (is_in_register(arg)) return vector_of(arg.as_reg(), type);
   const Vector target = sized(spare, type);
+  if (arg.is_const() && arg.bits != 0) {
+    if (const auto kept = register_of_constant(arg.bits, type)) return sized(*kept, type);
+  }
   if (arg.is_const()) {
     arg.bits == 0 ? vxorps(Xbyak::Xmm(spare), Xbyak::Xmm(spare), Xbyak::Xmm(spare))
                   : load_constant(target, arg.bits, type);

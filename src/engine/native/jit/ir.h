@@ -149,14 +149,16 @@ enum class Op : uint8_t {
   kFloatOfInt,
   kFloatOfUnsigned,  // kFloatOfInt, kFloatOfUnsigned: args have type `source`
   kIntOfFloat,
-  kUnsignedOfFloat,   // both saturate, NaN gives 0; args have type `source`
-  kFloatOfFloat,      // converts the width; args have type `source`
-                      // With AVX-512 the three to floats convert all lanes.
-  kRoundToHalf,       // lanes of float32 to the nearest float16
-  kRoundToUpperHalf,  // and to bfloat16; NaN becomes in both the quiet NaN of its sign
-  kHalfOfFloat,       // lanes of float16 to nearest from lanes of float32, whose type is `source`
-  kQuietHalf,         // lanes of float16, with the quiet NaN of its sign for each NaN
-  kFloatOfHalf,       // lanes of float32 from lanes of float16, whose type is `source`
+  kUnsignedOfFloat,  // both saturate, NaN gives 0; args have type `source`
+  kFloatOfFloat,     // converts the width; args have type `source`
+                     // With AVX-512 the three to floats convert all lanes.
+  kRoundToHalf,      // lanes of float32 to the nearest float16
+  // And to bfloat16; NaN becomes in both the quiet NaN of its sign. `imm`: kKeepsNans and
+  // kLeavesLowerHalf.
+  kRoundToUpperHalf,
+  kHalfOfFloat,  // lanes of float16 to nearest from lanes of float32, whose type is `source`
+  kQuietHalf,    // lanes of float16, with the quiet NaN of its sign for each NaN
+  kFloatOfHalf,  // lanes of float32 from lanes of float16, whose type is `source`
   // ---- memory; arg 0 is the address
   kLoad,
   kLoadRepeated,  // repeats one element in all lanes
@@ -187,6 +189,10 @@ enum class Op : uint8_t {
   kLoopEnd,    // repeats the instructions after kLoopBegin
   kCountDown,  // checks for interrupts from time to time; `imm` is the weight of the loop's step
 };
+
+// Of kRoundToUpperHalf.
+inline constexpr int64_t kKeepsNans = 1;        // the lower halves of NaNs are zero; NaNs stay
+inline constexpr int64_t kLeavesLowerHalf = 2;  // only the upper halves of results are read
 
 // The elements of a tile in memory.
 enum class Format : uint8_t {

@@ -23,6 +23,17 @@ Arg any_lane(Builder& b, RegType type, Arg lanes) {
   return b.add({.op = Op::kAnyLane, .type = general(4), .source = mask_of(type), .args = {lanes}});
 }
 
+// What was found, or, if any lane is rare, the results of the processor's division.
+Arg unless_rare(Builder& b, RegType type, Arg is_rare, Arg found, Arg x, const Divisor& by) {
+  const Reg result = b.new_reg(type);
+  const uint32_t done = b.new_label();
+  b.move(result, type, found);
+  b.branch(Cond::kEq, general(4), is_rare, constant(0), done);
+  b.move(result, type, b.add(Op::kFloatDiv, type, {x, by.value}));
+  b.label(done);
+  return Arg::reg(result);
+}
+
 }  // namespace
 
 Divisor divisor(Builder& b, RegType type, Arg value) {
@@ -48,14 +59,15 @@ Arg quotient(Builder& b, RegType type, Arg x, const Divisor& by) {
     const Arg remainder = b.add(Op::kFloatMulAdd, type, {found, by.value, negative});
     found = b.add(Op::kFloatNegMulAdd, type, {remainder, by.reciprocal, found});
   }
-  const Reg result = b.new_reg(type);
-  const uint32_t done = b.new_label();
-  b.move(result, type, found);
-  b.branch(Cond::kEq, general(4), b.add(Op::kOr, general(4), {is_rare, by.is_rare}), constant(0),
-           done);
-  b.move(result, type, b.add(Op::kFloatDiv, type, {x, by.value}));
-  b.label(done);
-  return Arg::reg(result);
+  return unless_rare(b, type, b.add(Op::kOr, general(4), {is_rare, by.is_rare}), found, x, by);
+}
+
+// The quotient of numbers of 8 bits is a number of 9 bits, where rounding to 8 bits changes, or
+// differs from it by more than 2^-18 of itself. The product is at least as close to the quotient as
+// 2^-23 of itself.
+Arg short_quotient(Builder& b, RegType type, Arg x, const Divisor& by) {
+  const Arg found = b.add(Op::kFloatMul, type, {x, by.reciprocal});
+  return unless_rare(b, type, by.is_rare, found, x, by);
 }
 
 }  // namespace farcall::native::jit

@@ -18,4 +18,7 @@ Divisor divisor(Builder& builder, RegType type, Arg value);
 // x divided by the divisor, rounded to nearest.
 Arg quotient(Builder& builder, RegType type, Arg x, const Divisor& by);
 
+// For numbers of bfloat16, as x and as the divisor: what rounds to bfloat16 as the quotient does.
+Arg short_quotient(Builder& builder, RegType type, Arg x, const Divisor& by);
+
 }  // namespace farcall::native::jit

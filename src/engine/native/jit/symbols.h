@@ -120,6 +120,8 @@ Lanes<T> Sqrt(Lanes<T> x) {
 }
 // x times 2 to the power of k, if the processor has an instruction for it.
 inline bool can_scale() { return processor().has_masks; }
+// If it also takes no longer for subnormal results.
+inline bool scales_fast() { return processor().has_fast_subnormals; }
 template <class T>
 Lanes<T> scaled(Lanes<T> x, Lanes<T> k) {
   return {write<T>(Op::kFloatScale, {x.arg, k.arg})};

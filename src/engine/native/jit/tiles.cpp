@@ -90,8 +90,11 @@ class TileLowering {
   void note_arithmetic(const TileOperation& operation, std::span<const Arg> inputs, Arg made);
   std::optional<Arg> half_of(Arg wide) const;
   Arg in_halves(Arg wide);
-  Arg converted(Arg value, DType from, DType to);
-  Arg rounded(Arg value, DType to);
+  Arg converted(const TileOperation& operation, Arg value);
+  bool has_short_nans(uint32_t number) const;
+  bool reads_short(const TileOperation& operation) const;
+  bool is_only_rounded(const TileOperation& operation) const;
+  Arg rounded(Arg value, DType to, int64_t flags);
   Arg access(Op op, uint32_t number, Arg index, Arg mask, int copy, Arg value);
   void prefetch(Inst access);
 
@@ -272,15 +275,18 @@ void TileLowering::body(Arg index, Arg mask_arg, int first, int count) {
 Arg TileLowering::run(const TileOperation& operation, std::span<const Arg> inputs) {
   if (is_division(operation)) {
     const auto by = divisors_.find(operation.inputs[1]);
-    if (by != divisors_.end()) {
-      return quotient(b_, type_of(DType::kFloat32), inputs[0], by->second);
+    const bool is_short = reads_short(operation) && is_only_rounded(operation);
+    if (by != divisors_.end() && (is_short || !processor().has_fast_division)) {
+      const auto divide = is_short ? short_quotient : quotient;
+      return divide(b_, type_of(DType::kFloat32), inputs[0], by->second);
     }
   }
   switch (operation.kind) {
     case TileOperation::Kind::kConvert:
-      return converted(inputs[0], operation.from, run_.values[operation.output].dtype);
+      return converted(operation, inputs[0]);
     case TileOperation::Kind::kRound:
-      return rounded(inputs[0], operation.rounded);
+      return rounded(inputs[0], operation.rounded,
+                     has_short_nans(operation.inputs[0]) ? kKeepsNans : 0);
     default:
       const Arg made = elementwise(b_, operation.operation, inputs, lanes_, width_);
       note_arithmetic(operation, inputs, made);
@@ -288,16 +294,56 @@ Arg TileLowering::run(const TileOperation& operation, std::span<const Arg> input
   }
 }
 
-Arg TileLowering::converted(Arg value, DType from, DType to) {
+Arg TileLowering::converted(const TileOperation& operation, Arg value) {
+  const DType from = operation.from, to = run_.values[operation.output].dtype;
   if (from == to) return value;
   const DType source = register_dtype(from);
   // Conversions from wider types would round twice.
   if (is_half(to) && source != DType::kFloat32) throw Refusal{"a conversion to half"};
   const Arg made = jit::converted(b_, value, source, register_dtype(to), lanes_, width_);
-  return is_half(to) ? rounded(made, to) : made;
+  if (!is_half(to)) return made;
+  const bool is_read = std::ranges::any_of(run_.operations, [&](const TileOperation& reader) {
+    return std::ranges::find(reader.inputs, operation.output) != reader.inputs.end();
+  });
+  const int64_t flags = has_short_nans(operation.inputs[0]) ? kKeepsNans : 0;
+  return rounded(made, to, is_read ? flags : flags | kLeavesLowerHalf);
 }
 
-Arg TileLowering::rounded(Arg value, DType to) {
+// Whether the operation computes from numbers of bfloat16 alone.
+bool TileLowering::reads_short(const TileOperation& operation) const {
+  return operation.kind == TileOperation::Kind::kElementwise &&
+         std::ranges::all_of(operation.inputs, [&](uint32_t input) {
+           return run_.values[input].fits == DType::kBFloat16;
+         });
+}
+
+// Whether the lower halves of NaNs are zero. The NaNs of these operations are those of an operand,
+// or the processor's.
+bool TileLowering::has_short_nans(uint32_t number) const {
+  constexpr std::string_view kKeepNans[] = {"add", "div", "exp", "mul", "sub"};
+  const auto made = std::ranges::find(run_.operations, number, &TileOperation::output);
+  return made != run_.operations.end() && reads_short(*made) &&
+         std::ranges::find(kKeepNans, made->operation.name) != std::end(kKeepNans);
+}
+
+// Whether all that becomes of the result is rounded to bfloat16.
+bool TileLowering::is_only_rounded(const TileOperation& operation) const {
+  const auto is_rounding = [&](const TileOperation& reader) {
+    return reader.kind == TileOperation::Kind::kRound
+               ? reader.rounded == DType::kBFloat16
+               : reader.kind == TileOperation::Kind::kConvert &&
+                     run_.values[reader.output].dtype == DType::kBFloat16;
+  };
+  return !run_.values[operation.output].pointer &&
+         !(run_.sum && run_.sum->value == operation.output) &&
+         std::ranges::all_of(run_.operations, [&](const TileOperation& reader) {
+           return std::ranges::find(reader.inputs, operation.output) == reader.inputs.end() ||
+                  is_rounding(reader);
+         });
+}
+
+// `flags` are those of kRoundToUpperHalf.
+Arg TileLowering::rounded(Arg value, DType to, int64_t flags) {
   if (!processor().has_masks || !is_half(to)) throw Refusal{"rounding to few bits"};
   if (to == DType::kFloat16 && processor().has_halves) {
     const RegType type = type_of(DType::kFloat32), narrow = half_type();
@@ -308,8 +354,8 @@ Arg TileLowering::rounded(Arg value, DType to) {
     note_half(wide, half);
     return wide;
   }
-  const Op op = to == DType::kFloat16 ? Op::kRoundToHalf : Op::kRoundToUpperHalf;
-  return b_.add(op, type_of(DType::kFloat32), {value});
+  if (to == DType::kFloat16) return b_.add(Op::kRoundToHalf, type_of(DType::kFloat32), {value});
+  return b_.add(Op::kRoundToUpperHalf, type_of(DType::kFloat32), {value}, flags);
 }
 
 // ---- float16
@@ -387,7 +433,7 @@ void TileLowering::add_to_sum(Arg index, Arg mask_arg, int copy) {
   for (const auto& [sum, part] : {std::pair(sums[0], value), std::pair(sums[1], upper)}) {
     const Arg wide =
         b_.add({.op = Op::kFloatOfFloat, .type = kWide, .source = half, .args = {part}});
-    b_.move(sum, kWide, b_.add(Op::kFloatAdd, kWide, {Arg::reg(sum), wide}));
+    b_.effect({.op = Op::kFloatAdd, .type = kWide, .dest = sum, .args = {Arg::reg(sum), wide}});
   }
 }
 

@@ -24,6 +24,9 @@ struct TileValue {
   Source source = Source::kMade;
   DType dtype = DType::kInvalid;
   uint64_t bits = 0;  // of a constant of `dtype`
+  // If all numbers are numbers of float16 or of bfloat16: that dtype. The lower halves of NaNs of
+  // float32 are then zero too.
+  DType fits = DType::kInvalid;
   // The pointer to load the value from, or to store a value that the run makes.
   std::optional<uint32_t> pointer{};
   // Whether the next tile is next to this one in memory and is not in the cache.

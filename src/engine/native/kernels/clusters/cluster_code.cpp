@@ -78,6 +78,32 @@ class CodedRuns {
     return is_made && steps_.drafts[each.made_by].is_logical ? DType::kBool : each.dtype;
   }
 
+  // See jit::TileValue::fits.
+  DType fitting_dtype(size_t number) const {
+    const TileRegister& each = steps_.registers[number];
+    if (each.dtype != jit::register_dtype(each.dtype)) return each.dtype;
+    if (each.dtype != DType::kFloat32 || each.same_as) return DType::kInvalid;
+    if (each.home == TileRegister::Home::kConstant) {
+      uint32_t bits;
+      std::memcpy(&bits, steps_.constants.element(each.index).data(), sizeof(bits));
+      return (bits & 0xffff) == 0 ? DType::kBFloat16 : DType::kInvalid;
+    }
+    if (each.made_by == kNoStep) return DType::kInvalid;
+    const TileDraft& draft = steps_.drafts[each.made_by];
+    switch (draft.kind) {
+      case Kind::kConvert:
+        if (draft.rounded != DType::kInvalid) return draft.rounded;
+        return jit::register_dtype(draft.reads[0]) == draft.reads[0] ? DType::kInvalid
+                                                                     : draft.reads[0];
+      case Kind::kFill:
+      case Kind::kRepeatRows:
+      case Kind::kRepeatColumns:
+        return fitting_dtype(draft.inputs[0]);
+      default:
+        return DType::kInvalid;
+    }
+  }
+
   jit::TileOperation operation_of(const TileDraft& draft) const {
     jit::TileOperation made;
     if (draft.kind == Kind::kConvert) {
@@ -169,6 +195,7 @@ class CodedRuns {
       jit::TileValue& value = run.code.values.back();
       const TileRegister& from = steps_.registers[source];
       value.dtype = dtype_of(source);
+      value.fits = fitting_dtype(source);
       value.source = source_of_loads(from.extent);
       if (from.home == TileRegister::Home::kConstant) {
         value.source = Source::kConstant;
@@ -178,6 +205,7 @@ class CodedRuns {
     }
     operation.output = value_of(run, draft.output);
     run.code.values[operation.output].dtype = dtype_of(draft.output);
+    run.code.values[operation.output].fits = fitting_dtype(draft.output);
     run.steps.push_back(index);
     run.code.operations.push_back(std::move(operation));
   }

@@ -38,6 +38,7 @@ class Steps {
     for (uint32_t i = 0; i < body_.inputs.size(); ++i) input_number_[body_.inputs[i]] = i;
     for (size_t i = 0; i < body_.equations.size(); ++i) add(body_.equations[i], layout_.roles[i]);
     for (size_t i = 0; i < body_.outputs.size(); ++i) add_output(i);
+    advance_steps_on_rows();
     drop_unread_steps();
     made_.num_inputs = static_cast<uint32_t>(body_.inputs.size());
     return std::move(made_);
@@ -202,7 +203,8 @@ class Steps {
     if (role == Role::kView || role == Role::kBroadcast) {
       result = inputs[0];
     } else if (role == Role::kReduction) {
-      const DType dtype = reduced_dtype(equation), from = body_.type_of(equation.inputs[0]).dtype();
+      const DType from = body_.type_of(equation.inputs[0]).dtype();
+      const DType dtype = reduced_dtype(equation, inputs[0]);
       const size_t reduced = converted(inputs[0], from, dtype);
       made_.reductions.push_back(
           {equation.primitive->name, dtype, body_.variable_types[output].dtype()});
@@ -383,6 +385,31 @@ class Steps {
     return result;
   }
 
+  // Steps on one element of each row or column come as soon as their operands are there, and so not
+  // between steps on all elements, which machine code then runs together.
+  void advance_steps_on_rows() {
+    std::vector<std::pair<size_t, size_t>> order;  // the step to come after, and the step
+    for (size_t i = 0; i < made_.drafts.size(); ++i) {
+      const Draft& draft = made_.drafts[i];
+      size_t after = i;
+      if (draft.kind != Kind::kReduce && made_.registers[draft.output].extent != Extent::kFull) {
+        after = 0;
+        for (const size_t input : draft.inputs) {
+          const size_t maker = made_.registers[input].made_by;
+          if (maker != kNoStep) after = std::max(after, order[maker].first);
+        }
+      }
+      order.emplace_back(after, i);
+    }
+    std::ranges::sort(order);
+    std::vector<Draft> drafts;
+    for (const auto& [after, step] : order) {
+      made_.registers[made_.drafts[step].output].made_by = drafts.size();
+      drafts.push_back(std::move(made_.drafts[step]));
+    }
+    made_.drafts = std::move(drafts);
+  }
+
   // Removes, for example, conversions to a narrow dtype that are read only in the wide one.
   void drop_unread_steps() {
     find_last_reads(made_);
@@ -435,11 +462,14 @@ class Steps {
     }
   }
 
-  // 16-bit floats are widened once for all readers.
-  DType reduced_dtype(const Equation& equation) const {
+  // 16-bit floats are widened once for all readers. Extremes are faster in 16 bits, if the elements
+  // are there.
+  DType reduced_dtype(const Equation& equation, size_t operand) const {
     const DType dtype = body_.type_of(equation.inputs[0]).dtype();
     const bool is_half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
-    return is_half ? DType::kFloat32 : dtype;
+    const std::string_view name = equation.primitive->name;
+    const bool is_extreme = name == "reduce_max" || name == "reduce_min";
+    return is_half && (!is_extreme || stored_.contains(operand)) ? DType::kFloat32 : dtype;
   }
 
   const Program& body_;

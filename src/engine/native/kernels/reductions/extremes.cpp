@@ -69,6 +69,48 @@ T zero_of(D d, const T* x, int64_t size) {
   return -best;
 }
 
+// Halves in the order of their values, as integers. NaNs are the most and the least of them.
+template <class V>
+HWY_INLINE V ordered(V bits) {
+  const hn::DFromV<V> d;
+  return hn::Xor(bits, hn::And(hn::ShiftRight<15>(bits), hn::Set(d, int16_t{0x7fff})));
+}
+
+template <bool is_max, class D>
+uint16_t extreme_of_halves(D d, const int16_t* x, int64_t size, uint16_t infinity) {
+  using V = hn::Vec<D>;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d)), step = 4 * lanes;
+  V least0 = ordered(hn::LoadU(d, x + size - lanes)), most0 = least0;
+  V least1 = least0, most1 = least0;
+  const auto take = [&](const int16_t* from) {
+    const V a = ordered(hn::LoadU(d, from)), b = ordered(hn::LoadU(d, from + lanes));
+    const V c = ordered(hn::LoadU(d, from + 2 * lanes));
+    const V e = ordered(hn::LoadU(d, from + 3 * lanes));
+    least0 = hn::Min(least0, hn::Min(a, b));
+    least1 = hn::Min(least1, hn::Min(c, e));
+    most0 = hn::Max(most0, hn::Max(a, b));
+    most1 = hn::Max(most1, hn::Max(c, e));
+  };
+  if (size >= step) {
+    for (int64_t i = 0; i + step < size; i += step) take(x + i);
+    take(x + size - step);
+    least0 = hn::Min(least0, least1);
+    most0 = hn::Max(most0, most1);
+  } else {
+    for (int64_t i = 0; i + lanes < size; i += lanes) {
+      const V next = ordered(hn::LoadU(d, x + i));
+      least0 = hn::Min(least0, next);
+      most0 = hn::Max(most0, next);
+    }
+  }
+  const int16_t least = hn::GetLane(hn::MinOfLanes(d, least0));
+  const int16_t most = hn::GetLane(hn::MaxOfLanes(d, most0));
+  const auto limit = static_cast<int16_t>(infinity);
+  if (most > limit || least < ~limit) return static_cast<uint16_t>(0x7fff);
+  const int16_t best = is_max ? most : least;
+  return static_cast<uint16_t>(best ^ ((best >> 15) & 0x7fff));
+}
+
 template <class D, class T>
 int64_t position_of(D d, const T* x, int64_t size, T value) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -96,6 +138,17 @@ int64_t extremes_of_runs(const T* x, int64_t count, int64_t size, T* results) {
       if (results[i] == 0) results[i] = zero_of<is_max>(d, x, size);
     }
     return count;
+  });
+}
+
+template <bool is_max>
+void extremes_of_rows_of_halves(const uint16_t* x, int64_t count, int64_t size, uint16_t infinity,
+                                uint16_t* results) {
+  in_vectors<int16_t>(size, [&](auto d) {
+    const auto* row = reinterpret_cast<const int16_t*>(x);
+    for (int64_t i = 0; i < count; ++i, row += size) {
+      results[i] = extreme_of_halves<is_max>(d, row, size, infinity);
+    }
   });
 }
 
@@ -183,6 +236,11 @@ int64_t extremes_of_doubles(const double* x, int64_t count, int64_t size, bool i
   return is_max ? extremes_of_runs<true>(x, count, size, results)
                 : extremes_of_runs<false>(x, count, size, results);
 }
+void extremes_of_halves(const uint16_t* x, int64_t count, int64_t size, bool is_max,
+                        uint16_t infinity, uint16_t* results) {
+  is_max ? extremes_of_rows_of_halves<true>(x, count, size, infinity, results)
+         : extremes_of_rows_of_halves<false>(x, count, size, infinity, results);
+}
 int64_t position_in_floats(const float* x, int64_t size, bool is_max) {
   return is_max ? position_of_extreme<true>(x, size) : position_of_extreme<false>(x, size);
 }
@@ -199,6 +257,7 @@ namespace farcall::native {
 namespace {
 HWY_EXPORT(extremes_of_floats);
 HWY_EXPORT(extremes_of_doubles);
+HWY_EXPORT(extremes_of_halves);
 HWY_EXPORT(position_in_floats);
 HWY_EXPORT(position_in_doubles);
 HWY_EXPORT(rows_of_floats);
@@ -211,6 +270,10 @@ int64_t find_extremes(const float* x, int64_t count, int64_t size, bool is_max, 
 }
 int64_t find_extremes(const double* x, int64_t count, int64_t size, bool is_max, double* results) {
   return HWY_DYNAMIC_DISPATCH(extremes_of_doubles)(x, count, size, is_max, results);
+}
+void find_extremes_of_halves(const uint16_t* x, int64_t count, int64_t size, bool is_max,
+                             uint16_t infinity, uint16_t* results) {
+  HWY_DYNAMIC_DISPATCH(extremes_of_halves)(x, count, size, is_max, infinity, results);
 }
 int64_t find_extreme_position(const float* x, int64_t size, bool is_max) {
   return HWY_DYNAMIC_DISPATCH(position_in_floats)(x, size, is_max);

@@ -228,6 +228,41 @@ Reducer reducer_of(DType compute) {
   return reducer;
 }
 
+// Extremes of 16-bit floats, which are compared as they are stored. Accumulators are floats.
+template <class Op, DType dtype>
+void reduce_halves(const void* x, int64_t count, int64_t size, void* accumulators,
+                   const Element& identity) {
+  constexpr bool kIsMax = std::is_same_v<Op, Maximum>;
+  constexpr uint16_t kInfinity = dtype == DType::kFloat16 ? 0x7c00 : 0x7f80;
+  const ConvertLoop widen = narrow_to_float(dtype);
+  const auto* from = static_cast<const uint16_t*>(x);
+  auto* to = static_cast<float*>(accumulators);
+  uint16_t found[64];
+  float wide[64];
+  while (count > 0) {
+    const int64_t num_runs = std::min(count, std::ssize(found));
+    find_extremes_of_halves(from, num_runs, size, kIsMax, kInfinity, found);
+    widen(found, wide, num_runs, {});
+    for (int64_t i = 0; i < num_runs; ++i) {
+      to[i] = Op::combine(to[i], Op::combine(wide[i], identity.as<float>()));
+    }
+    from += num_runs * size;
+    to += num_runs;
+    count -= num_runs;
+  }
+}
+
+// The loop for runs of `size` elements; null if the dtype has none.
+template <class Op>
+decltype(Reducer::reduce_runs) loop_for_halves(DType dtype, int64_t size) {
+  if constexpr (std::is_same_v<Op, Maximum> || std::is_same_v<Op, Minimum>) {
+    if (size < kLeastExtremeRun) return nullptr;
+    if (dtype == DType::kFloat16) return reduce_halves<Op, DType::kFloat16>;
+    if (dtype == DType::kBFloat16) return reduce_halves<Op, DType::kBFloat16>;
+  }
+  return nullptr;
+}
+
 // ---- walking
 
 struct Walk {
@@ -238,6 +273,8 @@ struct Walk {
 
 struct ReducePlan {
   Reducer reducer;
+  // Combines runs of stored elements; null if elements must be loaded first.
+  decltype(Reducer::reduce_runs) reduce_stored_runs = nullptr;
   Element identity;
   DType computed = DType::kInvalid;  // the dtype after loading
   Conversion load, store;
@@ -276,6 +313,9 @@ int64_t offset_of(std::span<const Walk> walks, int64_t index) {
 
 // Reduces one run or one row of `size` elements into the accumulators.
 void reduce_piece(const ReducePlan& plan, const std::byte* x, int64_t size, void* accumulators) {
+  if (plan.is_inner_reduced && plan.reduce_stored_runs) {
+    return plan.reduce_stored_runs(x, 1, size, accumulators, plan.identity);
+  }
   const auto reduce = [&](const void* from, int64_t count, void* to) {
     if (plan.is_inner_reduced) {
       plan.reducer.reduce_runs(from, 1, count, to, plan.identity);
@@ -385,11 +425,11 @@ void reduce_part(const ReducePlan& plan, const Operand& operand, int64_t tile, i
     return reduce_range(plan, operand, range.offset, range.count, range.count, first, last,
                         accumulators.bytes, tiles);
   }
-  if (has_one_run && plan.num_parts == 1 && plan.load.is_copy()) {
+  if (has_one_run && plan.num_parts == 1 && plan.reduce_stored_runs) {
     // The runs of a tile follow each other in memory.
     const int64_t offset = range.first * plan.inner * static_cast<int64_t>(plan.load.source_width);
-    plan.reducer.reduce_runs(operand.memory + offset, range.count, plan.inner, accumulators.bytes,
-                             plan.identity);
+    plan.reduce_stored_runs(operand.memory + offset, range.count, plan.inner, accumulators.bytes,
+                            plan.identity);
     static_cast<void>(tiles.go_on(range.count * plan.inner * kElementCost));
     return;
   }
@@ -505,10 +545,8 @@ void plan_tiles(ReducePlan& plan) {
 
 using PlanPtr = std::shared_ptr<const ReducePlan>;
 
-// Returns null if the dtype has no loops.
-PlanPtr make_plan(ShapeDtype from, ShapeDtype to, std::span<const int64_t> axes,
-                  const Reducer& reducer, Identity identity) {
-  if (!reducer.finish) return nullptr;
+std::shared_ptr<ReducePlan> make_plan(ShapeDtype from, ShapeDtype to, std::span<const int64_t> axes,
+                                      const Reducer& reducer, Identity identity) {
   const DType dtype = from.dtype();
   auto plan = std::make_shared<ReducePlan>();
   plan->reducer = reducer;
@@ -524,9 +562,15 @@ PlanPtr make_plan(ShapeDtype from, ShapeDtype to, std::span<const int64_t> axes,
 
 using MakePlan = PlanPtr (*)(ShapeDtype from, ShapeDtype to, std::span<const int64_t> axes);
 
+// Returns null if the dtype has no loops.
 template <class Op, Identity identity>
 PlanPtr plan_of(ShapeDtype from, ShapeDtype to, std::span<const int64_t> axes) {
-  return make_plan(from, to, axes, reducer_of<Op>(compute_dtype(from.dtype())), identity);
+  const Reducer reducer = reducer_of<Op>(compute_dtype(from.dtype()));
+  if (!reducer.finish) return nullptr;
+  auto plan = make_plan(from, to, axes, reducer, identity);
+  plan->reduce_stored_runs =
+      plan->load.is_copy() ? reducer.reduce_runs : loop_for_halves<Op>(from.dtype(), plan->inner);
+  return plan;
 }
 
 // For bools the sum is "or" and the product is "and".

@@ -131,11 +131,14 @@ HWY_INLINE V<D> scale_slowly(D d, V<D> x, V<D> k) {
   return hn::Mul(hn::Mul(x, power_of_two(d, half)), power_of_two(d, hn::Sub(k, half)));
 }
 
-// The same for 0 <= x < 2 and 2^k of at least a quarter of the least number. Processors take a
-// hundred times as long for subnormal results, so most of these are computed as integers: how many
-// times the least number they are.
+// The same for 0 <= x < 2 and 2^k of at least a quarter of the least number. Many processors
+// take a hundred times as long for subnormal results, so most of these are computed as integers:
+// how many times the least number they are.
 template <class D>
 HWY_INLINE V<D> scale(D d, V<D> x, V<D> k) {
+#if defined(FARCALL_CAN_SCALE)
+  if (hn::scales_fast()) return hn::scaled(x, k);
+#endif
   const Unsigned<D> du;
   const auto is_low = hn::Lt(k, set(d, 1 - kBias<D>));
   const V<D> units = set(d, kBias<D> - 1 + kMantissaBits<D>);  // 2^-units is the least number
