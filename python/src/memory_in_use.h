@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <farcall/core/short_list.h>
 #include <farcall/core/storage.h>
-#include <farcall/core/storage_array.h>
 #include <farcall/program/engine.h>
 
 namespace farcall::python {
@@ -44,12 +44,12 @@ class InputReferences {
       : references_(inputs.size()) {
     const std::vector<bool>& overwrites = executable.overwrites();
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (i >= overwrites.size() || !overwrites[i]) references_[i] = *inputs[i];
+      if (i >= overwrites.size() || !overwrites[i]) references_.emplace_back(*inputs[i]);
     }
   }
 
  private:
-  StorageArray references_;
+  ShortList<SerialReference, 8> references_;
 };
 
 }  // namespace farcall::python

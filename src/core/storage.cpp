@@ -86,6 +86,10 @@ Storage Storage::adopt(std::unique_ptr<const DeviceBuffer> buffer, size_t nbytes
 }
 
 void Storage::destroy(Block* block) {
+  if (block->serial_count.load(std::memory_order_relaxed) != 0) {
+    block->is_dropped = true;
+    return;
+  }
   if (block->allocation && block->nbytes >= detail::kPooledBytes) {
     detail::give_block(block->allocation, block->nbytes);
     delete block;
@@ -100,6 +104,10 @@ void Storage::destroy(Block* block) {
   if (block->release) block->release(block->context);
   delete block->buffer;
   delete block;
+}
+
+void SerialReference::destroy_if_last(Storage::Block* block) {
+  if (block->serial_count.load(std::memory_order_relaxed) == 0) Storage::destroy(block);
 }
 
 }  // namespace farcall

@@ -59,6 +59,7 @@ class FARCALL_API Storage {
   // No other reference exists, so the bytes may be overwritten.
   bool is_unique() const {
     return block_ && block_->count.load(std::memory_order_acquire) == 1 &&
+           block_->serial_count.load(std::memory_order_relaxed) == 0 &&
            !block_->is_exported.load(std::memory_order_relaxed);
   }
   // Other libraries (numpy, DLPack) see the bytes from now on: is_unique() stays false.
@@ -70,9 +71,12 @@ class FARCALL_API Storage {
   bool is_owned() const { return block_ && (block_->allocation || block_->buffer); }
 
  private:
+  friend class SerialReference;
   struct Block {
     std::atomic<uint32_t> count{1};
+    std::atomic<uint32_t> serial_count{0};
     std::atomic<bool> is_exported{false};
+    bool is_dropped = false;  // only SerialReferences are left
     void* data = nullptr;
     size_t nbytes = 0;
     void* allocation =
@@ -93,6 +97,31 @@ class FARCALL_API Storage {
   static void destroy(Block* block);
 
   Block* block_ = nullptr;
+};
+
+// A reference that costs no atomic operation. One lock of the process, such as that of an
+// interpreter, must be held when any SerialReference is made or dropped, and when the last Storage
+// of a block with SerialReferences is dropped.
+class FARCALL_API SerialReference {
+ public:
+  explicit SerialReference(const Storage& storage) : block_(storage.block_) {
+    if (block_) set_count(count() + 1);
+  }
+  ~SerialReference() {
+    if (!block_) return;
+    set_count(count() - 1);
+    if (block_->is_dropped) [[unlikely]]
+      destroy_if_last(block_);
+  }
+  SerialReference(const SerialReference&) = delete;
+  SerialReference& operator=(const SerialReference&) = delete;
+
+ private:
+  uint32_t count() const { return block_->serial_count.load(std::memory_order_relaxed); }
+  void set_count(uint32_t count) { block_->serial_count.store(count, std::memory_order_relaxed); }
+  static void destroy_if_last(Storage::Block* block);
+
+  Storage::Block* block_;
 };
 
 }  // namespace farcall

@@ -1,6 +1,8 @@
 #include "engine/native/state.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include <farcall/core/error.h>
 #include <farcall/core/memory_pool.h>
@@ -21,15 +23,6 @@ void* address(const Plan& plan, const State& state, Allocation allocation) {
     default:
       return nullptr;  // set for each run
   }
-}
-
-// Each thread starts its search at a different slot.
-size_t first_slot() {
-  static std::atomic<size_t> threads{0};
-  thread_local size_t mine = 0;  // from 1: a computed initial value would need another test
-  if (mine == 0) [[unlikely]]
-    mine = threads.fetch_add(1, std::memory_order_relaxed) + 1;
-  return mine;
 }
 
 // A run id is a state's number and a count of its runs. Ids are unique, and no counter is written
@@ -313,24 +306,83 @@ void State::add_memory(std::vector<Storage>& all) const {
 }
 
 StatePool::~StatePool() {
-  for (size_t i = 0; i < kSlots; ++i) {
-    if (Slot* const slot = slot_at(i)) delete slot->state.load();
+  for (Slot& slot : own_) delete slot.state.load();
+  Slot* const shared = shared_.load();
+  if (!shared) return;
+  for (Slot& slot : std::span(shared, kSharedSlots)) delete slot.state.load();
+  delete[] shared;
+}
+
+// The number of the slot that this thread alone uses, as long as it lives. Larger numbers are where
+// it starts its search in the shared slots.
+size_t StatePool::slot_of_thread() {
+  static std::atomic<uint32_t> taken{0};  // a bit for each slot
+  static std::atomic<size_t> num_others{0};
+  thread_local size_t mine_and_one = 0;  // a computed initial value would need another test
+  if (mine_and_one != 0) [[likely]]
+    return mine_and_one - 1;
+  struct AtEnd {
+    ~AtEnd() {
+      const size_t mine = std::exchange(mine_and_one, kOwnSlots + 1) - 1;
+      taken.fetch_and(~(1U << mine), std::memory_order_release);
+    }
+  };
+  uint32_t seen = taken.load(std::memory_order_relaxed);
+  for (;;) {
+    const auto mine = static_cast<size_t>(std::countr_one(seen));
+    if (mine >= kOwnSlots) {
+      mine_and_one = kOwnSlots + 1 + num_others.fetch_add(1, std::memory_order_relaxed);
+      break;
+    }
+    if (taken.compare_exchange_weak(seen, seen | 1U << mine, std::memory_order_acquire)) {
+      mine_and_one = mine + 1;
+      thread_local const AtEnd at_end;
+      static_cast<void>(at_end);
+      break;
+    }
   }
-  delete[] more_.load();
+  return mine_and_one - 1;
 }
 
 StatePool::Lease StatePool::take() {
-  const size_t first = first_slot();
-  for (size_t i = 0; i < kSlots; ++i) {
-    Slot* const slot = slot_at(first + i);
-    State* state = slot ? slot->state.load(std::memory_order_relaxed) : nullptr;
-    if (!state || state == busy()) continue;
-    if (slot->state.compare_exchange_strong(state, busy(), std::memory_order_acquire,
-                                            std::memory_order_relaxed)) {
-      return {state, slot};
+  const size_t number = slot_of_thread();
+  if (number >= kOwnSlots) return take_shared(number);
+  Slot& slot = own_[number];
+  State* state = slot.state.load(std::memory_order_relaxed);
+  if (state == busy()) return take_shared(number);  // by a run that is in progress on this thread
+  if (!state) [[unlikely]]
+    state = std::make_unique<State>(plan_).release();
+  slot.state.store(busy(), std::memory_order_relaxed);
+  return {state, &slot};
+}
+
+StatePool::Lease StatePool::take_shared(size_t first) {
+  Slot* shared = shared_.load(std::memory_order_acquire);
+  if (!shared) {
+    auto made = std::make_unique<Slot[]>(kSharedSlots);
+    if (shared_.compare_exchange_strong(shared, made.get(), std::memory_order_acq_rel)) {
+      shared = made.release();
     }
   }
-  return make(first);
+  const auto slot_at = [&](size_t i) -> Slot& { return shared[(first + i) % kSharedSlots]; };
+  for (size_t i = 0; i < kSharedSlots; ++i) {
+    Slot& slot = slot_at(i);
+    State* state = slot.state.load(std::memory_order_relaxed);
+    if (!state || state == busy()) continue;
+    if (slot.state.compare_exchange_strong(state, busy(), std::memory_order_acquire,
+                                           std::memory_order_relaxed)) {
+      return {state, &slot};
+    }
+  }
+  auto state = std::make_unique<State>(plan_);
+  for (size_t i = 0; i < kSharedSlots; ++i) {
+    Slot& slot = slot_at(i);
+    State* expected = nullptr;
+    if (slot.state.compare_exchange_strong(expected, busy(), std::memory_order_relaxed)) {
+      return {state.release(), &slot};
+    }
+  }
+  return {state.release(), nullptr};
 }
 
 void StatePool::Lease::clean_up() {
@@ -339,22 +391,6 @@ void StatePool::Lease::clean_up() {
   const bool is_reusable = slot_ && !state_->is_kept();
   if (slot_) slot_->state.store(is_reusable ? state_ : nullptr, std::memory_order_release);
   if (!is_reusable) delete state_;
-}
-
-StatePool::Lease StatePool::make(size_t first) {
-  auto state = std::make_unique<State>(plan_);
-  for (;;) {
-    for (size_t i = 0; i < kSlots; ++i) {
-      Slot* const slot = slot_at(first + i);
-      State* expected = nullptr;
-      if (slot && slot->state.compare_exchange_strong(expected, busy(), std::memory_order_relaxed))
-        return {state.release(), slot};
-    }
-    Slot* more = more_.load(std::memory_order_relaxed);
-    if (more) return {state.release(), nullptr};
-    auto made = std::make_unique<Slot[]>(kSlots - kOwnSlots);
-    if (more_.compare_exchange_strong(more, made.get(), std::memory_order_acq_rel)) made.release();
-  }
 }
 
 }  // namespace farcall::native

@@ -136,9 +136,10 @@ struct State final : MemoryKeeper {
   std::unique_ptr<Profiled> profiled_;
 };
 
-// The states of an executable. Taking one is an atomic exchange on a slot that the thread returns
-// to; giving it back is a plain store, because the slot stays reserved. There is no lock, and no
-// cache line that all threads write.
+// The states of an executable. A few threads of the process have a slot of their own, which takes
+// no atomic exchange; others take one of the shared slots by an exchange. Giving a state back is a
+// plain store, because the slot stays reserved. There is no lock, and no cache line that all
+// threads write.
 class StatePool {
   struct Slot;
 
@@ -176,25 +177,18 @@ class StatePool {
   Lease take();
 
  private:
-  // Few executables are run by more threads at the same time than there are slots in the object.
-  static constexpr size_t kSlots = 16, kOwnSlots = 4;
+  static constexpr size_t kOwnSlots = 4, kSharedSlots = 12;
   struct alignas(64) Slot {
     std::atomic<State*> state{nullptr};  // null: none was made; busy(): in use
   };
 
   static State* busy() { return reinterpret_cast<State*>(alignof(State)); }
-  Lease make(size_t first);
-  // Null if there are no such slots yet. Takes numbers modulo kSlots.
-  Slot* slot_at(size_t number) {
-    number %= kSlots;
-    if (number < kOwnSlots) return &slots_[number];
-    Slot* const more = more_.load(std::memory_order_acquire);
-    return more ? &more[number - kOwnSlots] : nullptr;
-  }
+  static size_t slot_of_thread();
+  Lease take_shared(size_t first);
 
   const Plan& plan_;
-  std::array<Slot, kOwnSlots> slots_;
-  std::atomic<Slot*> more_{nullptr};  // the others, made when the first ones are in use
+  std::array<Slot, kOwnSlots> own_;
+  std::atomic<Slot*> shared_{nullptr};  // made when they are needed
 };
 
 }  // namespace farcall::native

@@ -115,6 +115,34 @@ TEST(Storage, CountsFromManyThreads) {
   EXPECT_EQ(releases, 1);
 }
 
+TEST(SerialReference, KeepsTheBytesAfterTheLastStorage) {
+  int releases = 0;
+  char byte;
+  Storage storage = Storage::adopt(&byte, 1, count_release, &releases);
+  {
+    const SerialReference first(storage);
+    {
+      const SerialReference second(storage);
+      storage = Storage();
+      EXPECT_EQ(releases, 0);
+    }
+    EXPECT_EQ(releases, 0);
+  }
+  EXPECT_EQ(releases, 1);
+}
+
+TEST(SerialReference, LeavesTheBytesToTheStorages) {
+  Storage storage = Storage::allocate(8);
+  {
+    const SerialReference reference(storage);
+    EXPECT_FALSE(storage.is_unique());
+    const Storage copy = storage;
+  }
+  EXPECT_TRUE(storage.is_unique());
+  std::memset(storage.data(), 0, 8);
+  const SerialReference none{Storage()};
+}
+
 TEST(Storage, SaysHowMuchMemoryThereIsNot) {
   const size_t largest = std::numeric_limits<size_t>::max();
   try {
