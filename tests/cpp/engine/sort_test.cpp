@@ -279,6 +279,22 @@ TEST(TopKKernel, AlongAnyAxisOfAnyDtype) {
   }
 }
 
+// Equal numbers are in the parts of all threads; the first ones precede.
+TEST(TopKKernel, OfLanesThatThreadsShare) {
+  constexpr int64_t kSize = 5 * kSortedAtOnce + 7;
+  std::mt19937 random(5);
+  for (const Shape& shape : {Shape{kSize}, {kSize, 2}}) {
+    const ShapeDtype type(DType::kFloat32, shape);
+    TestArray falling(type), few(type), nans(type);
+    for (int64_t i = 0; i < type.size(); ++i) {
+      falling.set(i, Number(static_cast<double>(-i)));
+      few.set(i, Number(random() % 30000 == 0 ? 1.0 : random() % 7 == 0 ? 0.0 : -0.0));
+      nans.set(i, Number(random() % 8000 == 0 ? std::nan("") : static_cast<double>(random() % 9)));
+    }
+    for (const TestArray& x : {falling, few, nans}) check_top_k(x, 40, 0);
+  }
+}
+
 // The candidates are pruned never, occasionally, or at each block.
 TEST(TopKKernel, OfLongLanesInAnyOrder) {
   constexpr int64_t kSize = kSortedAtOnce + 5000;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <mutex>
 
 #include <farcall/primitives/cumulative.h>
 
@@ -59,11 +60,20 @@ struct TopKPlan {
   size_t words = 0, other_words = 0, scratch_bytes = 0;
   bool (*select_lane)(const TopKPlan& plan, void* const* operands, int64_t lane, std::byte* scratch,
                       Tiles& tiles) = nullptr;
+  void (*select_lane_on_threads)(const TopKPlan& plan, void* const* operands, int64_t lane,
+                                 std::byte* scratch) = nullptr;
   void (*write_lane)(const TopKPlan& plan, void* const* operands, int64_t lane,
                      std::byte* scratch) = nullptr;
 
   int64_t num_sorted() const { return sorts_all ? lanes.size : k; }
 };
+
+// The number of threads that share a lane, of which each takes less time than an elementwise
+// operation.
+int64_t num_threads_of_lane(const TopKPlan& plan) {
+  constexpr int64_t kTimesLess = 4;
+  return plan.is_bounded ? num_threads_for_elements(plan.lanes.size / kTimesLess) : 1;
+}
 
 template <class T>
 class LaneTopK {
@@ -75,20 +85,36 @@ class LaneTopK {
   // k. Returns false if the program is to stop.
   static bool select(const TopKPlan& plan, void* const* operands, int64_t lane, std::byte* scratch,
                      Tiles& tiles) {
-    const auto* elements =
-        static_cast<const std::byte*>(operands[0]) +
-        first_of(plan.lanes, plan.lanes.size, lane) * static_cast<int64_t>(plan.width);
     LaneTopK selected(plan, reinterpret_cast<Word*>(scratch + plan.words));
-    const auto visit = [&](const std::byte* block, int64_t start, int64_t size) {
-      selected.add(reinterpret_cast<const T*>(block), start, size);
-    };
-    for (int64_t first = 0; first < plan.lanes.size; first += kSortedAtOnce) {
-      const int64_t some = std::min(kSortedAtOnce, plan.lanes.size - first);
-      visit_elements(plan.load, elements, plan.lanes.inner, first, some, visit);
-      if (!tiles.go_on(some * kStepCost)) return false;
+    for (int64_t part = 0; part < num_parts_of(plan); ++part) {
+      const int64_t size = selected.add_part(operands[0], lane, part);
+      if (!tiles.go_on(size * kStepCost)) return false;
     }
     if (!plan.sorts_all && !plan.is_bounded) selected.thin_out();
     return true;
+  }
+
+  // The same with several threads, for few words.
+  static void select_on_threads(const TopKPlan& plan, void* const* operands, int64_t lane,
+                                std::byte* scratch) {
+    LaneTopK selected(plan, reinterpret_cast<Word*>(scratch + plan.words));
+    std::mutex mutex;
+    run_tiles(num_parts_of(plan), num_threads_of_lane(plan), [&](Tiles& tiles) {
+      int64_t part;
+      if (!tiles.next(part)) return;
+      const Storage memory = Storage::allocate(plan.scratch_bytes);
+      LaneTopK own(plan,
+                   reinterpret_cast<Word*>(static_cast<std::byte*>(memory.data()) + plan.words));
+      do {
+        const int64_t size = own.add_part(operands[0], lane, part);
+        if (!tiles.go_on(size * kStepCost)) return;
+      } while (tiles.next(part));
+      const std::lock_guard lock(mutex);
+      if (selected.count_ + own.count_ > plan.capacity) selected.thin_out();
+      std::copy_n(own.words_, own.count_, selected.words_ + selected.count_);
+      selected.count_ += own.count_;
+    });
+    selected.thin_out();
   }
 
   // Sorts the words and writes the values and positions of the first k.
@@ -116,6 +142,21 @@ class LaneTopK {
  private:
   LaneTopK(const TopKPlan& plan, Word* words) : plan_(plan), words_(words) {}
 
+  // Parts may come in any order. Returns the number of elements.
+  int64_t add_part(const void* operand, int64_t lane, int64_t part) {
+    const Lanes& lanes = plan_.lanes;
+    const auto* elements = static_cast<const std::byte*>(operand) +
+                           first_of(lanes, lanes.size, lane) * static_cast<int64_t>(plan_.width);
+    const int64_t first = part * kSortedAtOnce, size = std::min(kSortedAtOnce, lanes.size - first);
+    is_behind_ = part < next_part_;
+    next_part_ = std::max(next_part_, part + 1);
+    const auto visit = [&](const std::byte* block, int64_t start, int64_t some) {
+      add(reinterpret_cast<const T*>(block), start, some);
+    };
+    visit_elements(plan_.load, elements, lanes.inner, first, size, visit);
+    return size;
+  }
+
   // Elements of the lane, the first of which is at index `start`.
   void add(const T* x, int64_t start, int64_t size) {
     int32_t indices[kBlockSize + kSelectPadding];
@@ -134,8 +175,8 @@ class LaneTopK {
     }
   }
 
-  // Leaves the first k words. Later elements are among the first k only if they exceed the last of
-  // these: positions decide between equal ones.
+  // Leaves the first k words, if there are more. Later elements are among the first k only if they
+  // exceed the last of these: positions decide between equal ones.
   void thin_out() {
     if (plan_.is_bounded) {
       sort_first_words();
@@ -148,10 +189,10 @@ class LaneTopK {
   }
 
   // Whether nothing exceeds the words: the last one is of a NaN.
-  bool is_complete() const { return limit_ != limit_; }
+  bool is_complete() const { return limit_ != limit_ && !is_behind_; }
   // Whether elements that equal the limit may be among the first k. 0.0 comes before -0.0.
   bool takes_equal() const {
-    return !has_limit_ || (Float<T> && limit_ == 0 && std::signbit(limit_));
+    return !has_limit_ || is_behind_ || (Float<T> && limit_ == 0 && std::signbit(limit_));
   }
 
   // Leaves the first k words, in order.
@@ -166,6 +207,9 @@ class LaneTopK {
     }
     std::partial_sort(words_, words_ + plan_.k, words_ + count_);
   }
+  static int64_t num_parts_of(const TopKPlan& plan) {
+    return (plan.lanes.size - 1) / kSortedAtOnce + 1;
+  }
   // The first element of a lane, in an array whose lanes have `size` elements.
   static int64_t first_of(const Lanes& lanes, int64_t size, int64_t lane) {
     return lane / lanes.inner * size * lanes.inner + lane % lanes.inner;
@@ -177,6 +221,8 @@ class LaneTopK {
   // Elements that may be among the first k exceed the limit, or equal it if takes_equal().
   T limit_ = kLowestElement<T>;
   bool has_limit_ = false;  // whether it is that of k words
+  int64_t next_part_ = 0;   // after all parts so far
+  bool is_behind_ = false;  // whether the elements come before some that were seen
 };
 
 void run_top_k(const KernelCall& call) {
@@ -196,6 +242,13 @@ void run_top_k(const KernelCall& call) {
     }
     return;
   }
+  if (num_lanes < num_threads_of_lane(plan)) {
+    for (int64_t lane = 0; lane < num_lanes; ++lane) {
+      plan.select_lane_on_threads(plan, call.operands, lane, scratch);
+      plan.write_lane(plan, call.operands, lane, scratch);
+    }
+    return;
+  }
   for_lanes(num_lanes, plan.lanes.size, plan.scratch_bytes, scratch,
             [&](int64_t lane, std::byte* memory, Tiles& tiles) {
               if (!plan.select_lane(plan, call.operands, lane, memory, tiles)) return false;
@@ -208,6 +261,7 @@ template <class T>
 void place_top_k(TopKPlan& plan) {
   using Word = typename LaneTopK<T>::Word;
   plan.select_lane = LaneTopK<T>::select;
+  plan.select_lane_on_threads = LaneTopK<T>::select_on_threads;
   plan.write_lane = LaneTopK<T>::write;
   ScratchParts scratch;
   plan.words = scratch.take(plan.capacity, sizeof(Word));
