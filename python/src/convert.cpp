@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <complex>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
 #include <farcall/ops/scalar.h>
 #include <farcall/program/transfers.h>
+#include <farcall/trace/compile_time.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/placement.h>
 
@@ -185,6 +187,9 @@ Array to_array_of(DType dtype, nb::handle object, std::string_view what, bool ma
   const bool is_cut = PyArray_Check(object.ptr()) && !is_integer(dtype) &&
                       incoming_dtype(dtype_of_number(
                           PyArray_TYPE(reinterpret_cast<PyArrayObject*>(object.ptr())))) == dtype;
+  // A function that is recorded has the converted values, and does not convert them in each run.
+  std::optional<CompileTimeEval> now;
+  if (!is_evaluating()) now.emplace();
   return numpy::astype(to_array(object, what, {!is_cut, may_share}), dtype);
 }
 

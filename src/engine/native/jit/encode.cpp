@@ -116,7 +116,10 @@ size_t Assembler::assemble() {
   xor_(eax, eax);
   epilogue();
   cold_code();
+  // Runs before the rest, but is written when it is known which constants are read.
+  L(load_kept_constants_);
   load_kept_constants();
+  jmp(begin_, T_NEAR);
   constants();
   return getSize();
 }
@@ -285,15 +288,12 @@ std::optional<int> Assembler::register_of_constant(uint64_t bits, RegType type) 
   return 2 + counts_.vector - static_cast<int>(kept - kept_constants_.begin());
 }
 
-// Runs before the rest, but is written when it is known which constants are read.
 void Assembler::load_kept_constants() {
-  L(load_kept_constants_);
   for (size_t i = 0; i < kept_constants_.size(); ++i) {
     const auto& [bits, width] = kept_constants_[i];
     const RegType type = vector(width, vector_bytes_ / width);
     load_constant(sized(2 + counts_.vector - static_cast<int>(i), type), bits, type);
   }
-  jmp(begin_, T_NEAR);
 }
 
 void Assembler::constants() {
@@ -362,7 +362,7 @@ void Assembler::cold_code() {
 }
 
 void Assembler::save_vectors(int at, bool restores) {
-  for (int i = 0; i < counts_.vector; ++i) {
+  for (int i = 0; i < allocation_.num_vectors; ++i) {
     const Xbyak::Address place = ptr[rsp + element_at(at, i, vector_bytes_)];
     const Vector reg = vector_bytes_ == 64 ? Vector(Xbyak::Zmm(3 + i)) : Vector(Xbyak::Ymm(3 + i));
     restores ? vmovups(reg, place) : vmovups(place, reg);
@@ -372,6 +372,7 @@ void Assembler::save_vectors(int at, bool restores) {
     const Xbyak::Opmask reg(3 + i);
     restores ? kmovq(reg, place) : kmovq(place, reg);
   }
+  if (restores) load_kept_constants();
 }
 
 // Calls rax with the arguments of a kernel's loop; the caller sets rdx and rcx. Preserves all

@@ -253,4 +253,11 @@ Lanes<T> with_scalar(Tag<T>, MaskOf<T> rare, Lanes<T>, Lanes<T> result, Scalar) 
   return {Arg::reg(value)};
 }
 
+// function.below_limit(), unless a magnitude is beyond the limit.
+template <class T, class Function, class Scalar>
+Lanes<T> with_large(Tag<T> d, Lanes<T> x, T limit, double, Function function, Scalar scalar) {
+  const MaskOf<T> is_large = Not(Le(Abs(x), Set(d, limit)));
+  return with_scalar(d, is_large, x, function.below_limit(d, x), scalar);
+}
+
 }  // namespace farcall::native::jit::symbols

@@ -51,6 +51,30 @@ HWY_INLINE V<D> with_scalar(D d, hn::Mask<D> rare, V<D> x, V<D> result, Scalar s
   return with_scalar_of(d, rare, result, scalar, x);
 }
 
+// function.below_limit() of numbers of magnitudes up to `limit`. Beyond, floats are computed as
+// doubles up to the limit of those, and others by the scalar function.
+template <class D, class Function, class Scalar>
+HWY_INLINE V<D> with_large(D d, V<D> x, T<D> limit, double limit_of_doubles, Function function,
+                           Scalar scalar) {
+  const V<D> magnitude = hn::Abs(x);
+  V<D> result = function.below_limit(d, x);
+  auto is_large = hn::Not(hn::Le(magnitude, set(d, limit)));
+  if constexpr (sizeof(T<D>) == 4) {
+    if (HWY_LIKELY(hn::AllFalse(d, is_large))) return result;
+    const hn::ScalableTag<double> wide;
+    const hn::Rebind<float, decltype(wide)> narrow;
+    HWY_ALIGN float lanes[hn::MaxLanes(D())];
+    hn::Store(x, d, lanes);
+    for (size_t i = 0; i < hn::MaxLanes(D()); i += hn::MaxLanes(wide)) {
+      const auto doubles = hn::PromoteTo(wide, hn::Load(narrow, lanes + i));
+      hn::Store(rounded_to_float(wide, function.below_limit(wide, doubles)), narrow, lanes + i);
+    }
+    result = hn::IfThenElse(is_large, hn::Load(d, lanes), result);
+    is_large = hn::Not(hn::Le(magnitude, set(d, static_cast<float>(limit_of_doubles))));
+  }
+  return with_scalar(d, is_large, x, result, scalar);
+}
+
 // Loads the last elements of an array whose size is not a multiple of the vector's; lanes after
 // them are 1/2.
 template <class D>

@@ -1,6 +1,5 @@
-// Trigonometric functions of vectors and their inverses. Large angles are computed by
-// with_scalar(), which is defined in vector_loops-inl.h (included before) or in the namespace of
-// the vectors.
+// Trigonometric functions of vectors and their inverses. Large angles are computed by with_large(),
+// which is defined in loops-inl.h (included before) or in the namespace of the vectors.
 #if defined(FARCALL_VECTOR_TRIG_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef FARCALL_VECTOR_TRIG_INL_H
 #undef FARCALL_VECTOR_TRIG_INL_H
@@ -15,9 +14,10 @@ namespace farcall::native::HWY_NAMESPACE {
 namespace {
 
 // x = quadrant pi / 2 + rest by Cody and Waite's reduction, with pi in three parts. It is
-// accurate below kTrigLimit; the scalar functions compute values above.
+// accurate below kTrigLimit.
+inline constexpr double kTrigLimitOfDoubles = 0x1p26;
 template <class D>
-inline constexpr T<D> kTrigLimit = sizeof(T<D>) == 4 ? T<D>(0x1p16) : T<D>(0x1p26);
+inline constexpr T<D> kTrigLimit = sizeof(T<D>) == 4 ? T<D>(0x1p16) : T<D>(kTrigLimitOfDoubles);
 
 template <class D>
 struct Angle {
@@ -119,46 +119,49 @@ template <class D>
 HWY_INLINE V<D> sign_of(D d, V<D> x) {
   return hn::And(x, hn::SignBit(d));
 }
-// Above the limit, infinite or NaN.
-template <class D>
-HWY_INLINE hn::Mask<D> is_beyond_limit(D d, V<D> magnitude) {
-  return hn::Not(hn::Le(magnitude, set(d, kTrigLimit<D>)));
-}
-
 // The longer way is kept for float64, where it takes a smaller part of the time.
 template <class D>
 inline constexpr bool kIsShort = sizeof(T<D>) == 4;
 
 struct Sin {
   template <class D>
-  HWY_INLINE V<D> operator()(D d, V<D> x) const {
-    const V<D> a = hn::Abs(x);
-    const Angle<D> angle(d, a, kIsShort<D>);
+  HWY_INLINE static V<D> below_limit(D d, V<D> x) {
+    const Angle<D> angle(d, hn::Abs(x), kIsShort<D>);
     const V<D> value = hn::IfThenElse(angle.is_odd(d), angle.cos, angle.sin);
-    const V<D> with_sign = hn::Xor(value, hn::Xor(angle.sign(d, 0), sign_of(d, x)));
-    return with_scalar(d, is_beyond_limit(d, a), x, with_sign, [](T<D> v) { return std::sin(v); });
+    return hn::Xor(value, hn::Xor(angle.sign(d, 0), sign_of(d, x)));
+  }
+  template <class D>
+  HWY_INLINE V<D> operator()(D d, V<D> x) const {
+    return with_large(d, x, kTrigLimit<D>, kTrigLimitOfDoubles, *this,
+                      [](T<D> v) { return std::sin(v); });
   }
 };
 struct Cos {
   template <class D>
-  HWY_INLINE V<D> operator()(D d, V<D> x) const {
-    const V<D> a = hn::Abs(x);
-    const Angle<D> angle(d, a, kIsShort<D>);
+  HWY_INLINE static V<D> below_limit(D d, V<D> x) {
+    const Angle<D> angle(d, hn::Abs(x), kIsShort<D>);
     const V<D> value = hn::IfThenElse(angle.is_odd(d), angle.sin, angle.cos);
-    return with_scalar(d, is_beyond_limit(d, a), x, hn::Xor(value, angle.sign(d, 1)),
-                       [](T<D> v) { return std::cos(v); });
+    return hn::Xor(value, angle.sign(d, 1));
+  }
+  template <class D>
+  HWY_INLINE V<D> operator()(D d, V<D> x) const {
+    return with_large(d, x, kTrigLimit<D>, kTrigLimitOfDoubles, *this,
+                      [](T<D> v) { return std::cos(v); });
   }
 };
 struct Tan {
   template <class D>
-  HWY_INLINE V<D> operator()(D d, V<D> x) const {
-    const V<D> a = hn::Abs(x);
-    const Angle<D> angle(d, a, /*is_short=*/false);
+  HWY_INLINE static V<D> below_limit(D d, V<D> x) {
+    const Angle<D> angle(d, hn::Abs(x), /*is_short=*/false);
     const auto is_odd = angle.is_odd(d);
     const V<D> above = hn::IfThenElse(is_odd, hn::Neg(angle.cos), angle.sin);
     const V<D> below = hn::IfThenElse(is_odd, angle.sin, angle.cos);
-    const V<D> value = hn::Xor(hn::Div(above, below), sign_of(d, x));
-    return with_scalar(d, is_beyond_limit(d, a), x, value, [](T<D> v) { return std::tan(v); });
+    return hn::Xor(hn::Div(above, below), sign_of(d, x));
+  }
+  template <class D>
+  HWY_INLINE V<D> operator()(D d, V<D> x) const {
+    return with_large(d, x, kTrigLimit<D>, kTrigLimitOfDoubles, *this,
+                      [](T<D> v) { return std::tan(v); });
   }
 };
 
