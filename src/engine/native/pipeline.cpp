@@ -10,6 +10,7 @@
 #include <farcall/primitives/structural.h>
 #include <farcall/program/walk.h>
 
+#include "engine/native/count_constants.h"
 #include "engine/native/engine.h"
 #include "engine/native/flatten_indices.h"
 #include "engine/native/fold_transposes.h"
@@ -64,6 +65,7 @@ Passed run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate) {
     program = sink_transposes(std::move(program));
     program = fold_transposes(std::move(program));
   }
+  program = count_constants(std::move(program));
   program = remove_barriers(std::move(program));
   program = remove_dead_code(std::move(program));
   program = view_broadcasts(std::move(program));
