@@ -122,3 +122,24 @@ def test_precision_is_checked_and_changes_nothing(name):
         call(fc, precision="exact")
     with pytest.raises(ValueError, match=r"(?i)precision"):
         call(jax, precision="exact")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64", "bool"])
+@pytest.mark.parametrize("batch", [(), (3,)])
+@pytest.mark.parametrize("transposed", [(False, False), (True, False), (False, True), (True, True)])
+def test_products_of_integers_of_any_size_wrap(
+    dtype: str, batch: tuple[int, ...], transposed: tuple[bool, bool], x64: None
+) -> None:
+    """Sizes around those of the blocks that the kernel works in."""
+    random = np.random.default_rng(0)
+    limits = (0, 2) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+
+    @fc.jit
+    def product(a: fc.Array, b: fc.Array) -> fc.Array:
+        return (a.mT if transposed[0] else a) @ (b.mT if transposed[1] else b)
+
+    for rows, inner, columns in ((1, 70, 3), (33, 64, 513), (70, 131, 40), (5, 3, 1030)):
+        a = random.integers(*limits, (*batch, rows, inner), np.int64).astype(dtype)
+        b = random.integers(*limits, (*batch, inner, columns), np.int64).astype(dtype)
+        stored = [x.mT.copy() if t else x for x, t in zip((a, b), transposed, strict=True)]
+        np.testing.assert_array_equal(product(*stored), np.matmul(a, b), strict=True)

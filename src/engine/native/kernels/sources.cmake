@@ -37,6 +37,7 @@ set(FARCALL_NATIVE_KERNELS
   products/matrix_product.cpp
   products/matrix_columns.cpp
   products/matrix_tile.cpp
+  products/plain_product.cpp
   random/random.cpp
   random/threefry.cpp
   reductions/arg_reduce.cpp

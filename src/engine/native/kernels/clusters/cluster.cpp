@@ -136,6 +136,18 @@ class TileRunner {
     }
   }
 
+  // Few large copies take less time than one for each short row.
+  static void repeat_row(std::byte* output, const std::byte* row, size_t row_bytes, int64_t rows) {
+    const size_t nbytes = row_bytes * static_cast<size_t>(rows);
+    size_t done = std::min(row_bytes, nbytes);
+    std::memcpy(output, row, done);
+    while (done < nbytes) {
+      const size_t next = std::min(done, nbytes - done);
+      std::memcpy(output + done, output, next);
+      done += next;
+    }
+  }
+
   void run_other(const TileStep& step, std::byte* input, std::byte* output, int64_t size) const {
     const int64_t rows = count(Extent::kRow), columns = count(Extent::kColumn);
     const auto row_bytes = static_cast<size_t>(columns) * step.width;
@@ -145,15 +157,9 @@ class TileRunner {
       case TileStep::Kind::kFill:
         return fill_elements(output, input, step.width, size);
       case TileStep::Kind::kRepeatRows:
-        for (int64_t i = 0; i < rows; ++i, input += step.width, output += row_bytes) {
-          fill_elements(output, input, step.width, columns);
-        }
-        return;
+        return repeat_elements(output, input, step.width, rows, columns);
       case TileStep::Kind::kRepeatColumns:
-        for (int64_t i = 0; i < rows; ++i, output += row_bytes) {
-          std::memcpy(output, input, row_bytes);
-        }
-        return;
+        return repeat_row(output, input, row_bytes, rows);
       case TileStep::Kind::kReduce: {
         const ClusterPlan::Reduction& reduction = plan_.reductions[step.index];
         const Kernel& kernel = rows == plan_.tile_rows ? reduction.whole : reduction.last;

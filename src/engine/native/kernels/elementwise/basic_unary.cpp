@@ -214,11 +214,21 @@ struct Not {
 struct LogicalNot {
   uint8_t operator()(uint8_t x) const { return x == 0; }
 };
+// By sums of ever more bits side by side, so that the loop is vectorized: H. Warren, "Hacker's
+// Delight", 5-1.
 struct PopulationCount {
   static constexpr bool kSignless = true;
   template <Unsigned T>
   T operator()(T x) const {
-    return static_cast<T>(std::popcount(x));
+    using Wide = Wrapping<T>;
+    constexpr auto kAll = static_cast<Wide>(~Wide(0));
+    constexpr Wide kOf2 = kAll / 3, kOf4 = kAll / 15 * 3, kOf8 = kAll / 255 * 15;
+    Wide sums = x;
+    sums -= (sums >> 1) & kOf2;
+    sums = (sums & kOf4) + ((sums >> 2) & kOf4);
+    sums = (sums + (sums >> 4)) & kOf8;
+    for (size_t bits = 8; bits < 8 * sizeof(T); bits *= 2) sums += sums >> bits;
+    return static_cast<T>(sums & 0x7f);
   }
 };
 // `unused` is the number of bits of the type above those of the value.

@@ -1,4 +1,5 @@
 // Elementwise operations of two operands.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -100,15 +101,8 @@ struct Min {
   }
 };
 
+// Powers of floats and complex numbers; integers have integer_power.
 struct Pow {
-  template <Integer T>
-  T operator()(T x, T y) const {
-    if (y < 0) {
-      if (x == 1) return 1;
-      return static_cast<T>(x == static_cast<T>(-1) ? ((y & 1) ? -1 : 1) : 0);
-    }
-    return power_by_squaring(x, static_cast<uint64_t>(y));
-  }
   double operator()(double x, double y) const { return std::pow(x, y); }
   template <Float T>
   std::complex<T> operator()(std::complex<T> x, std::complex<T> y) const {
@@ -229,7 +223,54 @@ struct MakeComplex {
   }
 };
 
+// By squaring, for several elements at a time, so that the loops are vectorized.
+template <Integer T>
+void integer_power(const void* const* inputs, void* output, int64_t size, int64_t) {
+  constexpr int64_t kTogether = 64;
+  const auto* x = static_cast<const T*>(inputs[0]);
+  const auto* y = static_cast<const T*>(inputs[1]);
+  auto* result = static_cast<T*>(output);
+  for (int64_t first = 0; first < size; first += kTogether) {
+    const int64_t count = std::min(size - first, kTogether);
+    T bases[kTogether], powers[kTogether];
+    std::make_unsigned_t<T> exponents[kTogether], all = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const T base = x[first + i], exponent = y[first + i];
+      // The inverse is 1 or -1 itself, and rounded to 0 for others.
+      const bool is_inverse = Signed<T> && exponent < 0;
+      const bool is_zero = is_inverse && base != 1 && base != static_cast<T>(-1);
+      const T other = static_cast<T>(2 - (exponent & 1));
+      bases[i] = choose(is_zero, T(0), base);
+      exponents[i] = static_cast<std::make_unsigned_t<T>>(choose(is_inverse, other, exponent));
+      powers[i] = 1;
+      all |= exponents[i];
+    }
+    for (; all != 0; all >>= 1) {
+      for (int64_t i = 0; i < count; ++i) {
+        powers[i] = choose((exponents[i] & 1) != 0, multiply(powers[i], bases[i]), powers[i]);
+        bases[i] = multiply(bases[i], bases[i]);
+        exponents[i] >>= 1;
+      }
+    }
+    std::copy_n(powers, count, result + first);
+  }
+}
+
 using Types = std::span<const ShapeDtype>;
+
+ElementwiseSpec make_pow(Types inputs, Types, const Params*) {
+  if (inputs[0].dtype() == DType::kBool) return {};
+  static const LoopTable loops = [] {
+    LoopTable table = with_math_loops(binary_loops<Pow>(), MathFunction::kPow);
+    for_each_compute_type([&]<class T>() {
+      if constexpr (Integer<T>) {
+        table[static_cast<size_t>(kDTypeOf<T>)] = {best_loop<integer_power<T>>(), kDTypeOf<T>};
+      }
+    });
+    return table;
+  }();
+  return elementwise(loops, inputs[0].dtype());
+}
 
 // For bools, a sum is "or" and a product is "and".
 template <class Op, class BoolOp>
@@ -338,7 +379,7 @@ constexpr KernelRow kRows[] = {
     {"polygamma", make_binary<Polygamma>},
     {"random_gamma_grad", make_binary<RandomGammaGrad>},
     {"zeta", make_math<MathFunction::kZeta, Zeta>},
-    {"pow", make_math<MathFunction::kPow, Pow>},
+    {"pow", make_pow},
     {"rem", make_number<Rem>},
     {"shift_left", make_shift<ShiftLeft, unsigned_dtype>},
     {"shift_right_arithmetic", make_shift<ShiftRightArithmetic, signed_dtype>},

@@ -165,6 +165,53 @@ void fill_elements(void* target, const void* element, size_t width, int64_t size
   }
 }
 
+namespace {
+
+// Elements that are repeated a few times each. `kTimes` is 0 for any number of times.
+template <class T, int64_t kTimes>
+void repeat_few(const void* elements, void* target, int64_t count, int64_t times) {
+  const int64_t number = kTimes == 0 ? times : kTimes;
+  const auto* from = static_cast<const T*>(elements);
+  auto* to = static_cast<T*>(target);
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t j = 0; j < number; ++j) to[i * number + j] = from[i];
+  }
+}
+
+using Repeat = void (*)(const void* elements, void* target, int64_t count, int64_t times);
+template <class T>
+Repeat repeat_of(int64_t times) {
+  switch (times) {
+    case 2:
+      return best_loop<repeat_few<T, 2>>();
+    case 3:
+      return best_loop<repeat_few<T, 3>>();
+    case 4:
+      return best_loop<repeat_few<T, 4>>();
+    case 8:
+      return best_loop<repeat_few<T, 8>>();
+    default:
+      return repeat_few<T, 0>;
+  }
+}
+
+}  // namespace
+
+void repeat_elements(void* target, const void* elements, size_t width, int64_t count,
+                     int64_t times) {
+  constexpr int64_t kFew = 16;
+  if (times <= kFew && width == 4)
+    return repeat_of<uint32_t>(times)(elements, target, count, times);
+  if (times <= kFew && width == 8)
+    return repeat_of<uint64_t>(times)(elements, target, count, times);
+  const auto* from = static_cast<const std::byte*>(elements);
+  auto* to = static_cast<std::byte*>(target);
+  for (int64_t i = 0; i < count; ++i, from += width) {
+    fill_elements(to, from, width, times);
+    to += static_cast<size_t>(times) * width;
+  }
+}
+
 Kernel make_elementwise(std::span<const ShapeDtype> inputs, const ShapeDtype& output,
                         const ElementwiseSpec& spec) {
   if (spec.conversion) {

@@ -55,6 +55,9 @@ Kernel make_elementwise(std::span<const ShapeDtype> inputs, const ShapeDtype& ou
 
 // Fills `target` with `size` copies of one element of `width` bytes.
 void fill_elements(void* target, const void* element, size_t width, int64_t size);
+// Writes each of `count` elements `times` times.
+void repeat_elements(void* target, const void* elements, size_t width, int64_t count,
+                     int64_t times);
 
 template <class T>
 inline constexpr DType kDTypeOf = farcall::detail::scalar_dtype<T>();

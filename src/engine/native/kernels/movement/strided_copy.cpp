@@ -9,6 +9,7 @@
 
 #include <farcall/core/error.h>
 
+#include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/movement/stores_past_caches.h"
 #include "engine/native/kernels/vector/prefetch.h"
 #include "engine/native/kernels/width.h"
@@ -20,6 +21,8 @@ namespace {
 // Elements that a thread copies at a time. A dimension is divided at multiples of kPartUnit, the
 // largest tile side of copy_transposed.
 constexpr int64_t kTileElements = int64_t{1} << 15, kPartUnit = 64;
+// Consecutive elements that are repeated so often at most are written together.
+constexpr int64_t kMostRepeated = 64;
 
 template <class T>
 T load(const std::byte* source) {
@@ -314,6 +317,11 @@ void StridedCopy::choose_inner() {
   }
   if (is_target_dense && column_.source == 0) {
     inner_ = Inner::kRepeat;
+    if (num_outer_ == 0 || column_.size > kMostRepeated) return;
+    const Dimension& last = outer_[num_outer_ - 1];
+    if (last.source != width_ || last.target != column_.size * width_) return;
+    inner_ = Inner::kRepeatEach;
+    row_ = outer_[--num_outer_];
     return;
   }
   if (is_target_dense && column_.source == -width_) {
@@ -333,21 +341,24 @@ void StridedCopy::choose_inner() {
   }
 }
 
-// Copies `count` elements of the inner dimension from `first` on; when transposed, `count` rows of
-// the target.
+// Copies `count` elements of the inner dimension from `first` on, or `count` rows of the target.
 void StridedCopy::run_inner(const std::byte* source, std::byte* target, int64_t first,
                             int64_t count) const {
-  const Dimension& cut = inner_ == Inner::kTransposed ? row_ : column_;
+  const Dimension& cut = has_rows() ? row_ : column_;
   source += first * cut.source;
   target += first * cut.target;
   if (is_streamed_) return copy_lines(source, target, count * width_);
   if (inner_ == Inner::kBytes) {
     return copy_bytes(source, target, static_cast<size_t>(count * width_));
   }
+  if (inner_ == Inner::kRepeatEach) {
+    return repeat_elements(target, source, static_cast<size_t>(width_), count, column_.size);
+  }
   visit_width(width_, [&]<class T>(T) {
     switch (inner_) {
       case Inner::kNothing:
       case Inner::kBytes:
+      case Inner::kRepeatEach:
         return;
       case Inner::kRepeat:
         return repeat<T>(source, target, count);
@@ -396,9 +407,8 @@ void StridedCopy::run(const void* source, void* target) const {
   if (inner_ == Inner::kNothing) return;
   const auto* from = static_cast<const std::byte*>(source);
   auto* to = static_cast<std::byte*>(target);
-  const bool is_transposed = inner_ == Inner::kTransposed;
-  const int64_t length = is_transposed ? row_.size : column_.size;
-  const int64_t across = is_transposed ? column_.size : 1;
+  const int64_t length = has_rows() ? row_.size : column_.size;
+  const int64_t across = has_rows() ? column_.size : 1;
   const int64_t elements = num_inner_ * length * across;
   if (elements < kPolledElements) return run_some(from, to, 0, num_inner_, 0, length);
   // A tile is several inner copies, or a part of one.
@@ -406,7 +416,7 @@ void StridedCopy::run(const void* source, void* target) const {
   const int64_t part = std::max(kTileElements / across / kPartUnit, int64_t{1}) * kPartUnit;
   const int64_t parts = (length - 1) / part + 1;
   const int64_t num_tiles = ((num_inner_ - 1) / per_tile + 1) * parts;
-  const bool is_simple = inner_ != Inner::kStrided && !is_transposed;
+  const bool is_simple = inner_ != Inner::kStrided && inner_ != Inner::kTransposed;
   const int64_t num_threads = num_threads_for_elements(is_simple ? elements / 4 : elements);
   run_tiles(num_tiles, num_threads, [&](Tiles& tiles) {
     for (int64_t tile; tiles.next(tile);) {

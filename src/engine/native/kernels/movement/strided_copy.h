@@ -41,7 +41,17 @@ class StridedCopy {
     int64_t source = 0, target = 0;  // bytes from one index to the next
   };
   // How the innermost dimensions are copied.
-  enum class Inner : uint8_t { kNothing, kBytes, kRepeat, kReversed, kStrided, kTransposed };
+  enum class Inner : uint8_t {
+    kNothing,
+    kBytes,
+    kRepeat,      // one element
+    kRepeatEach,  // of consecutive elements
+    kReversed,
+    kStrided,
+    kTransposed,
+  };
+  // Whether the two innermost dimensions are copied together.
+  bool has_rows() const { return inner_ == Inner::kTransposed || inner_ == Inner::kRepeatEach; }
 
   void add_dimensions(std::span<const int64_t> shape, std::span<const int64_t> source_strides,
                       std::span<const int64_t> target_strides);
@@ -55,7 +65,7 @@ class StridedCopy {
   Dimension outer_[kMaxRank + 2];  // the slowest dimension of the target first
   int num_outer_ = 0;
   int64_t num_inner_ = 1;   // number of inner copies
-  Dimension row_, column_;  // the inner dimensions; row_ only when transposed
+  Dimension row_, column_;  // the inner dimensions; row_ only if has_rows()
   int64_t width_ = 1;
   Inner inner_ = Inner::kNothing;
   bool is_streamed_ = false;     // dense runs request memory ahead

@@ -145,10 +145,8 @@ void run_iota(const KernelCall& call) {
       target += static_cast<size_t>(count) * width;
       continue;
     }
-    for (int64_t i = 0; i < count; ++i) {
-      fill_elements(target, values + static_cast<size_t>(i) * width, width, plan.inner);
-      target += static_cast<size_t>(plan.inner) * width;
-    }
+    repeat_elements(target, values, width, count, plan.inner);
+    target += static_cast<size_t>(count * plan.inner) * width;
   }
   const auto slab = static_cast<size_t>(target - output);
   for (int64_t i = 1; i < plan.outer; ++i, target += slab) {

@@ -13,8 +13,8 @@
 
 #include "engine/native/kernels/elementwise/arithmetic.h"
 #include "engine/native/kernels/elementwise/convert.h"
-#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/products/matrix_tile.h"
+#include "engine/native/kernels/products/plain_product.h"
 #include "engine/native/parallel.h"
 
 namespace farcall::native {
@@ -355,84 +355,21 @@ void multiply_blas(const Product& p) {
             });
 }
 
-// ---- plain loops: integers, bools, and complex matrices too large for BLAS's 32-bit sizes
-
-struct NumberOps {
-  template <class T>
-  static T multiply_add(T a, T b, T sum) {
-    return add(sum, multiply(a, b));
-  }
-};
-struct BoolOps {
-  static uint8_t multiply_add(uint8_t a, uint8_t b, uint8_t sum) { return sum | (a & b); }
-};
-
-// Works in blocks, so that the rows of B and C in use stay in the cache.
-template <class T, class Ops>
-void multiply_plain(const Product& p) {
-  constexpr int64_t kInnerBlock = 64, kColumnBlock = 512;
-  const auto* a = static_cast<const T*>(p.a.data);
-  const auto* b = static_cast<const T*>(p.b.data);
-  auto* c = static_cast<T*>(p.c);
-  for (int64_t i = 0; i < p.m; ++i) std::fill_n(c + i * p.c_row_stride, p.n, T(0));
-  InterruptCounter counter;
-  for (int64_t column = 0; column < p.n; column += kColumnBlock) {
-    const int64_t num_columns = std::min(p.n - column, kColumnBlock);
-    for (int64_t inner = 0; inner < p.k; inner += kInnerBlock) {
-      const int64_t inner_end = std::min(p.k, inner + kInnerBlock);
-      for (int64_t i = 0; i < p.m; ++i) {
-        T* sums = c + i * p.c_row_stride + column;
-        counter.add((inner_end - inner) * num_columns);
-        for (int64_t j = inner; j < inner_end; ++j) {
-          const T factor = a[i * p.a.row_stride + j * p.a.column_stride];
-          const T* row = b + j * p.b.row_stride + column * p.b.column_stride;
-          if (p.b.column_stride == 1) {
-            for (int64_t n = 0; n < num_columns; ++n) {
-              sums[n] = Ops::multiply_add(factor, row[n], sums[n]);
-            }
-          } else {
-            for (int64_t n = 0; n < num_columns; ++n) {
-              sums[n] = Ops::multiply_add(factor, row[n * p.b.column_stride], sums[n]);
-            }
-          }
-        }
-      }
-    }
-  }
-}
-
-// Multiplies one product of the batch after the other.
-template <class Element, void (*multiply)(const Product&)>
-void multiply_each(const Product& p) {
-  InterruptCounter counter;
-  for (int64_t i = 0; i < p.batches.count; ++i) {
-    counter.add(saturated_product(saturated_product(p.m, p.n), p.k));
-    Product one = p;
-    one.batches = {};
-    one.a.data = static_cast<const Element*>(p.a.data) + p.batches.a_offset(i);
-    one.b.data = static_cast<const Element*>(p.b.data) + p.batches.b_offset(i);
-    one.c = static_cast<Element*>(p.c) + i * p.m * p.c_row_stride;
-    multiply(one);
-  }
-}
-
 struct MultiplyRow {
   DType dtype;
   Multiply multiply;
   Multiply large = multiply;  // for sizes that do not fit BLAS's integers
 };
-template <class T, class Ops = NumberOps>
-constexpr Multiply kPlain = multiply_each<T, multiply_plain<T, Ops>>;
 constexpr MultiplyRow kMultiply[] = {
     {DType::kFloat32, multiply_tiled<float>},
     {DType::kFloat64, multiply_tiled<double>},
-    {DType::kComplex64, multiply_blas<std::complex<float>>, kPlain<std::complex<float>>},
-    {DType::kComplex128, multiply_blas<std::complex<double>>, kPlain<std::complex<double>>},
-    {DType::kUInt8, kPlain<uint8_t>},
-    {DType::kUInt16, kPlain<uint16_t>},
-    {DType::kUInt32, kPlain<uint32_t>},
-    {DType::kUInt64, kPlain<uint64_t>},
-    {DType::kBool, kPlain<uint8_t, BoolOps>},
+    {DType::kComplex64, multiply_blas<std::complex<float>>, multiply_plain<std::complex<float>>},
+    {DType::kComplex128, multiply_blas<std::complex<double>>, multiply_plain<std::complex<double>>},
+    {DType::kUInt8, multiply_plain<uint8_t>},
+    {DType::kUInt16, multiply_plain<uint16_t>},
+    {DType::kUInt32, multiply_plain<uint32_t>},
+    {DType::kUInt64, multiply_plain<uint64_t>},
+    {DType::kBool, multiply_bools},
 };
 
 }  // namespace
