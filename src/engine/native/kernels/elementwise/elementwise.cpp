@@ -167,14 +167,17 @@ void fill_elements(void* target, const void* element, size_t width, int64_t size
 
 namespace {
 
-// Elements that are repeated a few times each. `kTimes` is 0 for any number of times.
+// Elements that are repeated a few times each. `kTimes` is 0 for any number of times. Neither
+// pointer need be aligned.
 template <class T, int64_t kTimes>
 void repeat_few(const void* elements, void* target, int64_t count, int64_t times) {
   const int64_t number = kTimes == 0 ? times : kTimes;
-  const auto* from = static_cast<const T*>(elements);
-  auto* to = static_cast<T*>(target);
-  for (int64_t i = 0; i < count; ++i) {
-    for (int64_t j = 0; j < number; ++j) to[i * number + j] = from[i];
+  const auto* from = static_cast<const std::byte*>(elements);
+  auto* to = static_cast<std::byte*>(target);
+  for (int64_t i = 0; i < count; ++i, from += sizeof(T)) {
+    T element;
+    std::memcpy(&element, from, sizeof(T));
+    for (int64_t j = 0; j < number; ++j, to += sizeof(T)) std::memcpy(to, &element, sizeof(T));
   }
 }
 
@@ -199,11 +202,10 @@ Repeat repeat_of(int64_t times) {
 
 void repeat_elements(void* target, const void* elements, size_t width, int64_t count,
                      int64_t times) {
-  constexpr int64_t kFew = 16;
-  if (times <= kFew && width == 4)
-    return repeat_of<uint32_t>(times)(elements, target, count, times);
-  if (times <= kFew && width == 8)
-    return repeat_of<uint64_t>(times)(elements, target, count, times);
+  if (repeats_few(width, times)) {
+    const Repeat repeat = width == 4 ? repeat_of<uint32_t>(times) : repeat_of<uint64_t>(times);
+    return repeat(elements, target, count, times);
+  }
   const auto* from = static_cast<const std::byte*>(elements);
   auto* to = static_cast<std::byte*>(target);
   for (int64_t i = 0; i < count; ++i, from += width) {

@@ -21,8 +21,6 @@ namespace {
 // Elements that a thread copies at a time. A dimension is divided at multiples of kPartUnit, the
 // largest tile side of copy_transposed.
 constexpr int64_t kTileElements = int64_t{1} << 15, kPartUnit = 64;
-// Consecutive elements that are repeated so often at most are written together.
-constexpr int64_t kMostRepeated = 64;
 
 template <class T>
 T load(const std::byte* source) {
@@ -317,7 +315,7 @@ void StridedCopy::choose_inner() {
   }
   if (is_target_dense && column_.source == 0) {
     inner_ = Inner::kRepeat;
-    if (num_outer_ == 0 || column_.size > kMostRepeated) return;
+    if (num_outer_ == 0 || !repeats_few(static_cast<size_t>(width_), column_.size)) return;
     const Dimension& last = outer_[num_outer_ - 1];
     if (last.source != width_ || last.target != column_.size * width_) return;
     inner_ = Inner::kRepeatEach;
