@@ -159,8 +159,11 @@ class Assembler : protected Xbyak::CodeGenerator {
     int width;
     bool operator==(const KeptConstant&) const = default;
   };
-  std::vector<KeptConstant> kept_constants_;  // in the last vector registers
-  int depth_ = 0;                             // of the loop
+  std::vector<KeptConstant> kept_constants_;  // in the last vector registers, from the end
+  int register_of_kept(size_t number) const {
+    return 2 + counts_.vector - static_cast<int>(number);
+  }
+  int depth_ = 0;  // of the loop
   struct Cold {
     Xbyak::Label begin, back;
   };

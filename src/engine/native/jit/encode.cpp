@@ -285,14 +285,14 @@ std::optional<int> Assembler::register_of_constant(uint64_t bits, RegType type) 
     if (depth_ == 0 || kept_constants_.size() == free) return std::nullopt;
     kept = kept_constants_.insert(kept, constant);
   }
-  return 2 + counts_.vector - static_cast<int>(kept - kept_constants_.begin());
+  return register_of_kept(static_cast<size_t>(kept - kept_constants_.begin()));
 }
 
 void Assembler::load_kept_constants() {
   for (size_t i = 0; i < kept_constants_.size(); ++i) {
     const auto& [bits, width] = kept_constants_[i];
     const RegType type = vector(width, vector_bytes_ / width);
-    load_constant(sized(2 + counts_.vector - static_cast<int>(i), type), bits, type);
+    load_constant(sized(register_of_kept(i), type), bits, type);
   }
 }
 

@@ -44,12 +44,11 @@ void Assembler::store_vector(const Xbyak::Address& address, const Vector& from, 
 Assembler::Vector Assembler::in_vector(const Arg& arg, RegType type, int spare) {
   if (is_in_register(arg)) return vector_of(arg.as_reg(), type);
   const Vector target = sized(spare, type);
-  if (arg.is_const() && arg.bits != 0) {
+  if (arg.is_const() && arg.bits == 0) {
+    vxorps(Xbyak::Xmm(spare), Xbyak::Xmm(spare), Xbyak::Xmm(spare));
+  } else if (arg.is_const()) {
     if (const auto kept = register_of_constant(arg.bits, type)) return sized(*kept, type);
-  }
-  if (arg.is_const()) {
-    arg.bits == 0 ? vxorps(Xbyak::Xmm(spare), Xbyak::Xmm(spare), Xbyak::Xmm(spare))
-                  : load_constant(target, arg.bits, type);
+    load_constant(target, arg.bits, type);
   } else if (type.bytes() > 8) {
     vmovups(target, slot(arg.as_reg()));
   } else if (type.width == 4) {

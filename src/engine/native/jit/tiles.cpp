@@ -94,7 +94,9 @@ class TileLowering {
   bool has_short_nans(uint32_t number) const;
   bool reads_short(const TileOperation& operation) const;
   bool is_only_rounded(const TileOperation& operation) const;
-  Arg rounded(Arg value, DType to, int64_t flags);
+  template <class Holds>
+  bool all_readers(uint32_t number, const Holds& holds) const;
+  Arg rounded(const TileOperation& operation, Arg value, DType to);
   Arg access(Op op, uint32_t number, Arg index, Arg mask, int copy, Arg value);
   void prefetch(Inst access);
 
@@ -285,8 +287,7 @@ Arg TileLowering::run(const TileOperation& operation, std::span<const Arg> input
     case TileOperation::Kind::kConvert:
       return converted(operation, inputs[0]);
     case TileOperation::Kind::kRound:
-      return rounded(inputs[0], operation.rounded,
-                     has_short_nans(operation.inputs[0]) ? kKeepsNans : 0);
+      return rounded(operation, inputs[0], operation.rounded);
     default:
       const Arg made = elementwise(b_, operation.operation, inputs, lanes_, width_);
       note_arithmetic(operation, inputs, made);
@@ -301,12 +302,15 @@ Arg TileLowering::converted(const TileOperation& operation, Arg value) {
   // Conversions from wider types would round twice.
   if (is_half(to) && source != DType::kFloat32) throw Refusal{"a conversion to half"};
   const Arg made = jit::converted(b_, value, source, register_dtype(to), lanes_, width_);
-  if (!is_half(to)) return made;
-  const bool is_read = std::ranges::any_of(run_.operations, [&](const TileOperation& reader) {
-    return std::ranges::find(reader.inputs, operation.output) != reader.inputs.end();
+  return is_half(to) ? rounded(operation, made, to) : made;
+}
+
+// Whether this holds for all operations of the run that read the value.
+template <class Holds>
+bool TileLowering::all_readers(uint32_t number, const Holds& holds) const {
+  return std::ranges::all_of(run_.operations, [&](const TileOperation& reader) {
+    return std::ranges::find(reader.inputs, number) == reader.inputs.end() || holds(reader);
   });
-  const int64_t flags = has_short_nans(operation.inputs[0]) ? kKeepsNans : 0;
-  return rounded(made, to, is_read ? flags : flags | kLeavesLowerHalf);
 }
 
 // Whether the operation computes from numbers of bfloat16 alone.
@@ -336,14 +340,11 @@ bool TileLowering::is_only_rounded(const TileOperation& operation) const {
   };
   return !run_.values[operation.output].pointer &&
          !(run_.sum && run_.sum->value == operation.output) &&
-         std::ranges::all_of(run_.operations, [&](const TileOperation& reader) {
-           return std::ranges::find(reader.inputs, operation.output) == reader.inputs.end() ||
-                  is_rounding(reader);
-         });
+         all_readers(operation.output, is_rounding);
 }
 
-// `flags` are those of kRoundToUpperHalf.
-Arg TileLowering::rounded(Arg value, DType to, int64_t flags) {
+// The value that the operation rounds, which may have been converted.
+Arg TileLowering::rounded(const TileOperation& operation, Arg value, DType to) {
   if (!processor().has_masks || !is_half(to)) throw Refusal{"rounding to few bits"};
   if (to == DType::kFloat16 && processor().has_halves) {
     const RegType type = type_of(DType::kFloat32), narrow = half_type();
@@ -355,6 +356,10 @@ Arg TileLowering::rounded(Arg value, DType to, int64_t flags) {
     return wide;
   }
   if (to == DType::kFloat16) return b_.add(Op::kRoundToHalf, type_of(DType::kFloat32), {value});
+  int64_t flags = has_short_nans(operation.inputs[0]) ? kKeepsNans : 0;
+  const bool is_only_stored = run_.values[operation.output].dtype == DType::kBFloat16 &&
+                              all_readers(operation.output, [](const auto&) { return false; });
+  if (is_only_stored) flags |= kLeavesLowerHalf;
   return b_.add(Op::kRoundToUpperHalf, type_of(DType::kFloat32), {value}, flags);
 }
 

@@ -95,16 +95,4 @@ T minimum(T a, T b) {
   }
 }
 
-// Raises the base to a non-negative integer exponent by squaring.
-template <class T>
-T power_by_squaring(T base, uint64_t exponent) {
-  T result = T(1);
-  while (true) {
-    if (exponent & 1) result = multiply(result, base);
-    exponent >>= 1;
-    if (exponent == 0) return result;
-    base = multiply(base, base);
-  }
-}
-
 }  // namespace farcall::native

@@ -11,7 +11,6 @@
 #include <farcall/core/sizes.h>
 #include <farcall/core/storage.h>
 
-#include "engine/native/kernels/elementwise/arithmetic.h"
 #include "engine/native/kernels/elementwise/convert.h"
 #include "engine/native/kernels/products/matrix_tile.h"
 #include "engine/native/kernels/products/plain_product.h"

@@ -22,11 +22,24 @@ namespace hn = hwy::HWY_NAMESPACE;
 // All functions here take at least one vector of D. Some elements of the last vectors are taken
 // twice, which changes nothing.
 
+// Calls four(from) for four vectors at a time, or, for short runs, one(from) for each vector. The
+// last vector of a short run is left out.
+template <class D, class T, class Four, class One>
+HWY_INLINE void for_vectors(D d, const T* x, int64_t size, const Four& four, const One& one) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d)), step = 4 * lanes;
+  if (size >= step) {
+    for (int64_t i = 0; i + step < size; i += step) four(x + i);
+    four(x + size - step);
+  } else {
+    for (int64_t i = 0; i + lanes < size; i += lanes) one(x + i);
+  }
+}
+
 // Returns false if there are NaNs.
 template <bool is_max, class D, class T>
 bool extreme_of(D d, const T* x, int64_t size, T* result) {
   using V = hn::Vec<D>;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d)), step = 4 * lanes;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto better = [](V a, V b) { return is_max ? hn::Max(a, b) : hn::Min(a, b); };
   V best0 = hn::LoadU(d, x + size - lanes), best1 = best0, best2 = best0, best3 = best0;
   auto are_numbers = hn::Eq(best0, best0);
@@ -40,17 +53,12 @@ bool extreme_of(D d, const T* x, int64_t size, T* result) {
     are_numbers = hn::And(are_numbers, hn::And(hn::Eq(a, a), hn::Eq(b, b)));
     are_numbers = hn::And(are_numbers, hn::And(hn::Eq(c, c), hn::Eq(e, e)));
   };
-  if (size >= step) {
-    for (int64_t i = 0; i + step < size; i += step) take(x + i);
-    take(x + size - step);
-    best0 = better(better(best0, best1), better(best2, best3));
-  } else {
-    for (int64_t i = 0; i + lanes < size; i += lanes) {
-      const V next = hn::LoadU(d, x + i);
-      best0 = better(best0, next);
-      are_numbers = hn::And(are_numbers, hn::Eq(next, next));
-    }
-  }
+  for_vectors(d, x, size, take, [&](const T* from) {
+    const V next = hn::LoadU(d, from);
+    best0 = better(best0, next);
+    are_numbers = hn::And(are_numbers, hn::Eq(next, next));
+  });
+  best0 = better(better(best0, best1), better(best2, best3));
   *result = hn::GetLane(is_max ? hn::MaxOfLanes(d, best0) : hn::MinOfLanes(d, best0));
   return hn::AllTrue(d, are_numbers);
 }
@@ -79,7 +87,7 @@ HWY_INLINE V ordered(V bits) {
 template <bool is_max, class D>
 uint16_t extreme_of_halves(D d, const int16_t* x, int64_t size, uint16_t infinity) {
   using V = hn::Vec<D>;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d)), step = 4 * lanes;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   V least0 = ordered(hn::LoadU(d, x + size - lanes)), most0 = least0;
   V least1 = least0, most1 = least0;
   const auto take = [&](const int16_t* from) {
@@ -91,18 +99,13 @@ uint16_t extreme_of_halves(D d, const int16_t* x, int64_t size, uint16_t infinit
     most0 = hn::Max(most0, hn::Max(a, b));
     most1 = hn::Max(most1, hn::Max(c, e));
   };
-  if (size >= step) {
-    for (int64_t i = 0; i + step < size; i += step) take(x + i);
-    take(x + size - step);
-    least0 = hn::Min(least0, least1);
-    most0 = hn::Max(most0, most1);
-  } else {
-    for (int64_t i = 0; i + lanes < size; i += lanes) {
-      const V next = ordered(hn::LoadU(d, x + i));
-      least0 = hn::Min(least0, next);
-      most0 = hn::Max(most0, next);
-    }
-  }
+  for_vectors(d, x, size, take, [&](const int16_t* from) {
+    const V next = ordered(hn::LoadU(d, from));
+    least0 = hn::Min(least0, next);
+    most0 = hn::Max(most0, next);
+  });
+  least0 = hn::Min(least0, least1);
+  most0 = hn::Max(most0, most1);
   const int16_t least = hn::GetLane(hn::MinOfLanes(d, least0));
   const int16_t most = hn::GetLane(hn::MaxOfLanes(d, most0));
   const auto limit = static_cast<int16_t>(infinity);
