@@ -6,6 +6,7 @@
 #include <farcall/linalg/linalg.h>
 #include <farcall/ops/lax.h>
 
+#include "linalg/batch_loop.h"
 #include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
@@ -15,14 +16,15 @@ namespace {
 
 constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "nn"}, {"result l", Of::kMatrix, "nn", 0}};
 
-ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> l) {
+ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> l, ffi::ThreadPool pool) {
   const ffi::AnyBuffer buffers[] = {a, *l};
   const auto sizes = check_buffers(kWanted, buffers);
   if (sizes.has_error()) return sizes.error();
   const int n = (*sizes)['n'];
   return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     copy_unless_same(a.reinterpret_data<T>(), l->reinterpret_data<T>(), a.element_count());
-    return for_each_matrix(sizes->count, [&](int64_t i) {
+    BatchLoop loop(pool, sizes->count, cost_of(n, n, n) / 6);
+    return loop.run([&](int64_t i, size_t) {
       T* matrix = l->reinterpret_data<T>() + i * n * n;
       // The upper factor of the transpose is the lower factor of the matrix.
       const bool is_definite = lapack::potrf('U', n, matrix, std::max(1, n)) == 0;

@@ -10,6 +10,7 @@
 #include <farcall/ops/lax.h>
 #include <farcall/trace/custom.h>
 
+#include "linalg/batch_loop.h"
 #include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
@@ -36,26 +37,42 @@ template <class T>
 using Complex = std::complex<lapack::Real<T>>;
 
 template <class T>
-ffi::Error decompose_all(const Sizes& sizes, const T* in, Complex<T>* values,
-                         std::array<Complex<T>*, 2> outs, ffi::ScratchAllocator& allocator) {
+struct Workspace {
+  T* matrix;
+  T* parts;  // the real parts of the eigenvalues, then the imaginary parts
+  std::array<T*, 2> packed;
+};
+
+template <class T>
+ffi::Error decompose_all(const Sizes& sizes, const T* in, Complex<T>* all_values,
+                         std::array<Complex<T>*, 2> outs, ffi::ScratchAllocator& allocator,
+                         const ffi::ThreadPool& pool) {
   const int n = sizes['n'];
   const int64_t size = int64_t{n} * n;
+  BatchLoop loop(pool, sizes.count, 10 * cost_of(n, n, n));
   Scratch scratch(allocator);
-  T* matrix = scratch.take<T>(size);
-  T* parts = scratch.take<T>(2 * int64_t{n});
-  std::array<T*, 2> packed = {};
-  for (size_t side = 0; side < 2; ++side) {
-    if (outs[side]) packed[side] = scratch.take<T>(size);
+  std::vector<Workspace<T>> spaces(static_cast<size_t>(loop.num_workers()));
+  for (Workspace<T>& space : spaces) {
+    space.matrix = scratch.take<T>(size);
+    space.parts = scratch.take<T>(2 * int64_t{n});
+    for (size_t side = 0; side < 2; ++side) {
+      if (outs[side]) space.packed[side] = scratch.take<T>(size);
+    }
   }
-  const auto run = [&](const lapack::Work<T>& work) {
-    return lapack::geev(outs[0] ? 'V' : 'N', outs[1] ? 'V' : 'N', n, matrix, std::max(1, n), parts,
-                        packed[0], std::max(1, n), packed[1], std::max(1, n), work);
+  const auto run = [&](const Workspace<T>& space, const lapack::Work<T>& work) {
+    const int rows = std::max(1, n);
+    return lapack::geev(outs[0] ? 'V' : 'N', outs[1] ? 'V' : 'N', n, space.matrix, rows,
+                        space.parts, space.packed[0], rows, space.packed[1], rows, work);
   };
-  const auto work = scratch.work<T>(2 * int64_t{n}, 0, run);
+  const auto works =
+      scratch.works<T>(loop.num_workers(), 2 * int64_t{n}, 0,
+                       [&](const lapack::Work<T>& work) { return run(spaces[0], work); });
   if (scratch.error().failure()) return scratch.error();
-  return for_each_matrix(sizes.count, [&](int64_t) {
-    std::copy_n(in, size, matrix);
-    const bool done = all_finite(matrix, size) && run(work) == 0;
+  return loop.run([&](int64_t i, size_t worker) {
+    const auto& [matrix, parts, packed] = spaces[worker];
+    Complex<T>* values = all_values + i * n;
+    std::copy_n(in + i * size, size, matrix);
+    const bool done = all_finite(matrix, size) && run(spaces[worker], works[worker]) == 0;
     for (int64_t j = 0; j < n && done; ++j) {
       if constexpr (lapack::kIsComplex<T>) {
         values[j] = parts[j];
@@ -66,17 +83,15 @@ ffi::Error decompose_all(const Sizes& sizes, const T* in, Complex<T>* values,
     if (!done) fill_nan(values, n);
     for (size_t side = 0; side < 2; ++side) {
       if (!outs[side]) continue;
+      Complex<T>* out = outs[side] + i * size;
       if (!done) {
-        fill_nan(outs[side], size);
+        fill_nan(out, size);
       } else if constexpr (lapack::kIsComplex<T>) {
-        std::copy_n(packed[side], size, outs[side]);
+        std::copy_n(packed[side], size, out);
       } else {
-        unpack(packed[side], parts + n, n, outs[side]);
+        unpack(packed[side], parts + n, n, out);
       }
-      outs[side] += size;
     }
-    in += size;
-    values += n;
   });
 }
 
@@ -88,7 +103,7 @@ constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "nn"},
 
 // Matrices are column-major in this function.
 ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> w, ffi::RemainingRets vectors,
-                     ffi::ScratchAllocator allocator, bool left, bool right) {
+                     ffi::ScratchAllocator allocator, ffi::ThreadPool pool, bool left, bool right) {
   if (vectors.size() != size_t{left} + size_t{right}) {
     return ffi::Error::InvalidArgument(
         "expected one result for the eigenvalues and one per requested side");
@@ -107,7 +122,7 @@ ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> w, ffi::Remai
   return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     return decompose_all<T>(*sizes, a.reinterpret_data<T>(), w->reinterpret_data<Complex<T>>(),
                             {static_cast<Complex<T>*>(data[0]), static_cast<Complex<T>*>(data[1])},
-                            allocator);
+                            allocator, pool);
   });
 }
 

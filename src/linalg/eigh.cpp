@@ -4,6 +4,7 @@
 #include <farcall/linalg/linalg.h>
 #include <farcall/ops/lax.h>
 
+#include "linalg/batch_loop.h"
 #include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
@@ -33,33 +34,36 @@ constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "nn"},
                               {"result w", Of::kReal, "n"}};
 
 ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> v, ffi::Result<ffi::AnyBuffer> w,
-                     ffi::ScratchAllocator allocator, bool lower) {
+                     ffi::ScratchAllocator allocator, ffi::ThreadPool pool, bool lower) {
   const ffi::AnyBuffer buffers[] = {a, *v, *w};
   const auto sizes = check_buffers(kWanted, buffers);
   if (sizes.has_error()) return sizes.error();
   const int n = (*sizes)['n'];
   const int64_t elements = int64_t{n} * n;
   return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
-    T* matrix = v->reinterpret_data<T>();
-    auto* values = w->reinterpret_data<lapack::Real<T>>();
-    copy_unless_same(a.reinterpret_data<T>(), matrix, static_cast<int64_t>(a.element_count()));
+    T* matrices = v->reinterpret_data<T>();
+    auto* all_values = w->reinterpret_data<lapack::Real<T>>();
+    copy_unless_same(a.reinterpret_data<T>(), matrices, static_cast<int64_t>(a.element_count()));
+    BatchLoop loop(pool, sizes->count, 4 * cost_of(n, n, n + 75));
     Scratch scratch(allocator);
     // The lower triangle is the upper triangle of the transpose, whose eigenvectors are conjugated.
-    const auto run = [&](const lapack::Work<T>& work) {
+    const auto run = [&](T* matrix, lapack::Real<T>* values, const lapack::Work<T>& work) {
       return lapack::syevd('V', lower ? 'U' : 'L', n, matrix, std::max(1, n), values, work);
     };
     const int64_t size = n;
-    const auto work = scratch.work<T>(1 + 5 * size + 2 * size * size, 3 + 5 * size, run);
+    const auto works = scratch.works<T>(
+        loop.num_workers(), 1 + 5 * size + 2 * size * size, 3 + 5 * size,
+        [&](const lapack::Work<T>& work) { return run(matrices, all_values, work); });
     if (scratch.error().failure()) return scratch.error();
-    return for_each_matrix(sizes->count, [&](int64_t) {
-      if (all_finite(matrix, elements) && run(work) == 0) {
+    return loop.run([&](int64_t i, size_t worker) {
+      T* matrix = matrices + i * elements;
+      lapack::Real<T>* values = all_values + i * n;
+      if (all_finite(matrix, elements) && run(matrix, values, works[worker]) == 0) {
         adjoint_in_place(matrix, n);
       } else {
         fill_nan(matrix, elements);
         fill_nan(values, n);
       }
-      matrix += elements;
-      values += n;
     });
   });
 }

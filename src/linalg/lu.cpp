@@ -6,6 +6,7 @@
 #include <farcall/linalg/linalg.h>
 #include <farcall/ops/lax.h>
 
+#include "linalg/batch_loop.h"
 #include "linalg/internal/arrays.h"
 #include "linalg/lu_call.h"
 #include "linalg/stack.h"
@@ -20,7 +21,7 @@ constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "mn"},
                               {"result pivots", Of::kInt32, "p"}};
 
 ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> lu,
-                  ffi::ResultBuffer<ffi::S32> pivots) {
+                  ffi::ResultBuffer<ffi::S32> pivots, ffi::ThreadPool pool) {
   const ffi::AnyBuffer buffers[] = {a, *lu, *pivots};
   const auto sizes = check_buffers(kWanted, buffers);
   if (sizes.has_error()) return sizes.error();
@@ -29,7 +30,8 @@ ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> lu,
   return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     T* matrices = lu->reinterpret_data<T>();
     copy_unless_same(a.reinterpret_data<T>(), matrices, static_cast<int64_t>(a.element_count()));
-    return for_each_matrix(sizes->count, [&](int64_t i) {
+    BatchLoop loop(pool, sizes->count, cost_of(m, n, k) / 3);
+    return loop.run([&](int64_t i, size_t) {
       T* matrix = matrices + i * size;
       int32_t* pivot = pivots->typed_data() + i * k;
       // info > 0 means a zero on the diagonal of U, which is a valid result.

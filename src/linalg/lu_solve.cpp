@@ -9,6 +9,7 @@
 #include <farcall/trace/differentiate.h>
 
 #include "linalg/batch.h"
+#include "linalg/batch_loop.h"
 #include "linalg/internal/arrays.h"
 #include "linalg/lu_call.h"
 #include "linalg/stack.h"
@@ -25,7 +26,8 @@ constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "nn"},
 
 // `a` itself is an operand only for the derivative.
 ffi::Error solve_with_factors(ffi::AnyBuffer a, ffi::AnyBuffer lu, ffi::Buffer<ffi::S32> pivots,
-                              ffi::AnyBuffer b, ffi::Result<ffi::AnyBuffer> x, bool transpose) {
+                              ffi::AnyBuffer b, ffi::Result<ffi::AnyBuffer> x, ffi::ThreadPool pool,
+                              bool transpose) {
   const ffi::AnyBuffer buffers[] = {a, lu, pivots, b, *x};
   const auto sizes = check_buffers(kWanted, buffers);
   if (sizes.has_error()) return sizes.error();
@@ -40,16 +42,18 @@ ffi::Error solve_with_factors(ffi::AnyBuffer a, ffi::AnyBuffer lu, ffi::Buffer<f
   return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     T* out = x->reinterpret_data<T>();
     copy_unless_same(b.reinterpret_data<T>(), out, static_cast<int64_t>(b.element_count()));
-    const T* matrix = lu.reinterpret_data<T>();
-    const int32_t* pivot = pivots.typed_data();
-    return for_each_matrix(sizes->count, [&](int64_t) {
-      if (!transpose) exchange_rows(out, k, pivot, n, /*inverse=*/false);
-      lapack::trsm(transpose ? upper : lower, n, k, matrix, n, out, k);
-      lapack::trsm(transpose ? lower : upper, n, k, matrix, n, out, k);
-      if (transpose) exchange_rows(out, k, pivot, n, /*inverse=*/true);
-      out += int64_t{n} * k;
-      matrix += int64_t{n} * n;
-      pivot += n;
+    const SideParts sides(k, n);
+    BatchLoop loop(pool, sizes->count * sides.num_parts(), cost_of(n, n, sides.size(0)));
+    return loop.run([&](int64_t step, size_t) {
+      const int64_t i = step / sides.num_parts(), part = step % sides.num_parts();
+      const int columns = sides.size(part);
+      const T* matrix = lu.reinterpret_data<T>() + i * n * n;
+      const int32_t* pivot = pivots.typed_data() + i * n;
+      T* solution = out + i * n * k + sides.first(part);
+      if (!transpose) exchange_rows(solution, k, columns, pivot, n, /*inverse=*/false);
+      lapack::trsm(transpose ? upper : lower, n, columns, matrix, n, solution, k);
+      lapack::trsm(transpose ? lower : upper, n, columns, matrix, n, solution, k);
+      if (transpose) exchange_rows(solution, k, columns, pivot, n, /*inverse=*/true);
     });
   });
 }

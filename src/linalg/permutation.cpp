@@ -8,6 +8,7 @@
 #include <farcall/core/error.h>
 #include <farcall/linalg/linalg.h>
 
+#include "linalg/batch_loop.h"
 #include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
@@ -27,7 +28,7 @@ constexpr Wanted kPermutationWanted[] = {{"operand pivots", Of::kInt32, "k"},
                                          {"result permutation", Of::kInt32, "r"}};
 
 ffi::Error permutation_from(ffi::Buffer<ffi::S32> pivots, ffi::ResultBuffer<ffi::S32> permutation,
-                            int32_t permutation_size) {
+                            ffi::ThreadPool pool, int32_t permutation_size) {
   const ffi::AnyBuffer buffers[] = {pivots, *permutation};
   const auto sizes = check_buffers(kPermutationWanted, buffers);
   if (sizes.has_error()) return sizes.error();
@@ -37,7 +38,8 @@ ffi::Error permutation_from(ffi::Buffer<ffi::S32> pivots, ffi::ResultBuffer<ffi:
         "result permutation has lists of {}, permutation_size is {}", rows, permutation_size));
   }
   if (ffi::Error error = check_pivots(pivots, count, rows); error.failure()) return error;
-  return for_each_matrix(sizes->count, [&](int64_t i) {
+  BatchLoop loop(pool, sizes->count, rows);
+  return loop.run([&](int64_t i, size_t) {
     int32_t* order = permutation->typed_data() + i * rows;
     const int32_t* pivot = pivots.typed_data() + i * count;
     std::iota(order, order + rows, 0);
@@ -50,7 +52,7 @@ constexpr Wanted kExchangeWanted[] = {{"operand x", Of::kMatrix, "mn"},
                                       {"result y", Of::kMatrix, "mn", 0}};
 
 ffi::Error exchange(ffi::AnyBuffer x, ffi::Buffer<ffi::S32> pivots, ffi::Result<ffi::AnyBuffer> y,
-                    bool inverse) {
+                    ffi::ThreadPool pool, bool inverse) {
   const ffi::AnyBuffer buffers[] = {x, pivots, *y};
   const auto sizes = check_buffers(kExchangeWanted, buffers);
   if (sizes.has_error()) return sizes.error();
@@ -59,8 +61,9 @@ ffi::Error exchange(ffi::AnyBuffer x, ffi::Buffer<ffi::S32> pivots, ffi::Result<
   return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     T* matrices = y->reinterpret_data<T>();
     copy_unless_same(x.reinterpret_data<T>(), matrices, static_cast<int64_t>(x.element_count()));
-    return for_each_matrix(sizes->count, [&](int64_t i) {
-      exchange_rows(matrices + i * m * n, n, pivots.typed_data() + i * count, count, inverse);
+    BatchLoop loop(pool, sizes->count, cost_of(count, n));
+    return loop.run([&](int64_t i, size_t) {
+      exchange_rows(matrices + i * m * n, n, n, pivots.typed_data() + i * count, count, inverse);
     });
   });
 }

@@ -10,6 +10,7 @@
 #include <farcall/ops/lax.h>
 #include <farcall/trace/custom.h>
 
+#include "linalg/batch_loop.h"
 #include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
@@ -24,27 +25,28 @@ constexpr Wanted kFactorWanted[] = {{"operand a", Of::kMatrix, "mn"},
 // Computes the LQ factors of the transpose, which are the QR factors of the matrix; the reflectors'
 // factors are conjugated.
 ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> qr,
-                  ffi::Result<ffi::AnyBuffer> taus, ffi::ScratchAllocator allocator) {
+                  ffi::Result<ffi::AnyBuffer> taus, ffi::ScratchAllocator allocator,
+                  ffi::ThreadPool pool) {
   const ffi::AnyBuffer buffers[] = {a, *qr, *taus};
   const auto sizes = check_buffers(kFactorWanted, buffers);
   if (sizes.has_error()) return sizes.error();
   const int m = (*sizes)['m'], n = (*sizes)['n'], k = (*sizes)['p'];
   return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
-    T* matrix = qr->reinterpret_data<T>();
-    T* tau = taus->reinterpret_data<T>();
-    copy_unless_same(a.reinterpret_data<T>(), matrix, static_cast<int64_t>(a.element_count()));
+    T* matrices = qr->reinterpret_data<T>();
+    copy_unless_same(a.reinterpret_data<T>(), matrices, static_cast<int64_t>(a.element_count()));
     if (k == 0) return {};
+    BatchLoop loop(pool, sizes->count, cost_of(m, n, k + 70));
     Scratch scratch(allocator);
-    const auto run = [&](const lapack::Work<T>& w) {
-      return lapack::gelqf(n, m, matrix, n, tau, w);
+    const auto run = [&](int64_t i, const lapack::Work<T>& w) {
+      return lapack::gelqf(n, m, matrices + i * m * n, n, taus->reinterpret_data<T>() + i * k, w);
     };
-    const lapack::Work<T> work = scratch.work<T>(0, 0, run);
+    const auto works = scratch.works<T>(loop.num_workers(), 0, 0,
+                                        [&](const lapack::Work<T>& w) { return run(0, w); });
     if (scratch.error().failure()) return scratch.error();
-    return for_each_matrix(sizes->count, [&](int64_t) {
-      run(work);
+    return loop.run([&](int64_t i, size_t worker) {
+      run(i, works[worker]);
+      T* tau = taus->reinterpret_data<T>() + i * k;
       std::transform(tau, tau + k, tau, conj<T>);
-      matrix += int64_t{m} * n;
-      tau += k;
     });
   });
 }
@@ -54,7 +56,7 @@ constexpr Wanted kProductWanted[] = {{"operand a", Of::kMatrix, "mn"},
                                      {"result q", Of::kMatrix, "mn", 0}};
 
 ffi::Error product(ffi::AnyBuffer a, ffi::AnyBuffer taus, ffi::Result<ffi::AnyBuffer> q,
-                   ffi::ScratchAllocator allocator) {
+                   ffi::ScratchAllocator allocator, ffi::ThreadPool pool) {
   const ffi::AnyBuffer buffers[] = {a, taus, *q};
   const auto sizes = check_buffers(kProductWanted, buffers);
   if (sizes.has_error()) return sizes.error();
@@ -66,22 +68,24 @@ ffi::Error product(ffi::AnyBuffer a, ffi::AnyBuffer taus, ffi::Result<ffi::AnyBu
                     k, m, n));
   }
   return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
-    T* matrix = q->reinterpret_data<T>();
-    copy_unless_same(a.reinterpret_data<T>(), matrix, static_cast<int64_t>(a.element_count()));
+    T* matrices = q->reinterpret_data<T>();
+    copy_unless_same(a.reinterpret_data<T>(), matrices, static_cast<int64_t>(a.element_count()));
     if (n == 0) return {};
+    BatchLoop loop(pool, sizes->count, cost_of(m, n, k + 70));
     Scratch scratch(allocator);
-    T* tau = scratch.take<T>(k);
-    const auto run = [&](const lapack::Work<T>& w) {
+    T* conjugated = scratch.take<T>(loop.num_workers() * k);
+    const auto run = [&](T* matrix, const T* tau, const lapack::Work<T>& w) {
       return lapack::orglq(n, m, k, matrix, n, tau, w);
     };
-    const lapack::Work<T> work = scratch.work<T>(0, 0, run);
+    const auto works = scratch.works<T>(loop.num_workers(), 0, 0, [&](const lapack::Work<T>& w) {
+      return run(matrices, conjugated, w);
+    });
     if (scratch.error().failure()) return scratch.error();
-    const T* given = taus.reinterpret_data<T>();
-    return for_each_matrix(sizes->count, [&](int64_t) {
+    return loop.run([&](int64_t i, size_t worker) {
+      const T* given = taus.reinterpret_data<T>() + i * k;
+      T* tau = conjugated + static_cast<int64_t>(worker) * k;
       std::transform(given, given + k, tau, conj<T>);
-      run(work);
-      matrix += int64_t{m} * n;
-      given += k;
+      run(matrices + i * m * n, tau, works[worker]);
     });
   });
 }

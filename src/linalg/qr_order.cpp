@@ -8,6 +8,7 @@
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy_indexing.h>
 
+#include "linalg/batch_loop.h"
 #include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
@@ -20,33 +21,34 @@ constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "mn"},
 
 // Matrices are column-major here and are factored in scratch memory.
 ffi::Error order(ffi::AnyBuffer a, ffi::ResultBuffer<ffi::S32> columns,
-                 ffi::ScratchAllocator allocator) {
+                 ffi::ScratchAllocator allocator, ffi::ThreadPool pool) {
   const ffi::AnyBuffer buffers[] = {a, *columns};
   const auto sizes = check_buffers(kWanted, buffers);
   if (sizes.has_error()) return sizes.error();
   const int m = (*sizes)['m'], n = (*sizes)['n'];
-  const int64_t size = int64_t{m} * n;
+  const int64_t size = int64_t{m} * n, k = std::min(m, n);
   return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     if (n == 0) return {};
+    BatchLoop loop(pool, sizes->count, 2 * cost_of(m, n, k));
     Scratch scratch(allocator);
-    T* matrix = scratch.take<T>(size);
-    T* tau = scratch.take<T>(std::min(m, n));
-    int32_t* numbers = columns->typed_data();
-    const auto run = [&](const lapack::Work<T>& w) {
+    T* matrices = scratch.take<T>(loop.num_workers() * size);
+    T* taus = scratch.take<T>(loop.num_workers() * k);
+    const auto run = [&](T* matrix, int32_t* numbers, T* tau, const lapack::Work<T>& w) {
       return lapack::geqp3(m, n, matrix, std::max(1, m), numbers, tau, w);
     };
-    const lapack::Work<T> work = scratch.work<T>(2 * int64_t{n}, 0, run);
+    const auto works = scratch.works<T>(
+        loop.num_workers(), 2 * int64_t{n}, 0,
+        [&](const lapack::Work<T>& w) { return run(matrices, columns->typed_data(), taus, w); });
     if (scratch.error().failure()) return scratch.error();
-    const T* given = a.reinterpret_data<T>();
-    return for_each_matrix(sizes->count, [&](int64_t) {
-      std::copy_n(given, size, matrix);
+    return loop.run([&](int64_t i, size_t worker) {
+      T* matrix = matrices + static_cast<int64_t>(worker) * size;
+      int32_t* numbers = columns->typed_data() + i * n;
+      std::copy_n(a.reinterpret_data<T>() + i * size, size, matrix);
       std::fill_n(numbers, n, 0);  // 0: every column may move
-      run(work);
+      run(matrix, numbers, taus + static_cast<int64_t>(worker) * k, works[worker]);
       // For matrices without rows LAPACK returns without writing the order.
       if (m == 0) std::iota(numbers, numbers + n, 1);
       for (int column = 0; column < n; ++column) --numbers[column];
-      given += size;
-      numbers += n;
     });
   });
 }

@@ -8,6 +8,7 @@
 
 #include <farcall/linalg/linalg.h>
 
+#include "linalg/batch_loop.h"
 #include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
@@ -28,26 +29,26 @@ constexpr Wanted kHessenbergWanted[] = {{"operand a", Of::kMatrix, "nn"},
                                         {"result taus", Of::kMatrix, "t"}};
 
 ffi::Error to_hessenberg(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> h,
-                         ffi::Result<ffi::AnyBuffer> taus, ffi::ScratchAllocator allocator) {
+                         ffi::Result<ffi::AnyBuffer> taus, ffi::ScratchAllocator allocator,
+                         ffi::ThreadPool pool) {
   const ffi::AnyBuffer buffers[] = {a, *h, *taus};
   const auto sizes = check_buffers(kHessenbergWanted, buffers);
   if (sizes.has_error()) return sizes.error();
   const int n = (*sizes)['n'], count = (*sizes)['t'];
   if (ffi::Error error = check_reflections(count, n); error.failure()) return error;
   return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
-    T* matrix = h->reinterpret_data<T>();
-    T* tau = taus->reinterpret_data<T>();
-    copy_unless_same(a.reinterpret_data<T>(), matrix, static_cast<int64_t>(a.element_count()));
+    T* matrices = h->reinterpret_data<T>();
+    copy_unless_same(a.reinterpret_data<T>(), matrices, static_cast<int64_t>(a.element_count()));
     if (count == 0) return {};
+    BatchLoop loop(pool, sizes->count, 2 * cost_of(n, n, n));
     Scratch scratch(allocator);
-    const auto run = [&](const lapack::Work<T>& w) { return lapack::gehrd(n, matrix, n, tau, w); };
-    const lapack::Work<T> work = scratch.work<T>(0, 0, run);
+    const auto run = [&](int64_t i, const lapack::Work<T>& w) {
+      return lapack::gehrd(n, matrices + i * n * n, n, taus->reinterpret_data<T>() + i * count, w);
+    };
+    const auto works = scratch.works<T>(loop.num_workers(), 0, 0,
+                                        [&](const lapack::Work<T>& w) { return run(0, w); });
     if (scratch.error().failure()) return scratch.error();
-    return for_each_matrix(sizes->count, [&](int64_t) {
-      run(work);
-      matrix += int64_t{n} * n;
-      tau += count;
-    });
+    return loop.run([&](int64_t i, size_t worker) { run(i, works[worker]); });
   });
 }
 
@@ -60,7 +61,7 @@ constexpr Wanted kTridiagonalWanted[] = {{"operand a", Of::kMatrix, "nn"},
 ffi::Error to_tridiagonal(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> t,
                           ffi::Result<ffi::AnyBuffer> d, ffi::Result<ffi::AnyBuffer> e,
                           ffi::Result<ffi::AnyBuffer> taus, ffi::ScratchAllocator allocator,
-                          bool lower) {
+                          ffi::ThreadPool pool, bool lower) {
   const ffi::AnyBuffer buffers[] = {a, *t, *d, *e, *taus};
   const auto sizes = check_buffers(kTridiagonalWanted, buffers);
   if (sizes.has_error()) return sizes.error();
@@ -68,25 +69,20 @@ ffi::Error to_tridiagonal(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> t,
   if (ffi::Error error = check_reflections(count, n); error.failure()) return error;
   return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     using R = lapack::Real<T>;
-    T* matrix = t->reinterpret_data<T>();
-    R* diagonal = d->reinterpret_data<R>();
-    R* beside = e->reinterpret_data<R>();
-    T* tau = taus->reinterpret_data<T>();
-    copy_unless_same(a.reinterpret_data<T>(), matrix, static_cast<int64_t>(a.element_count()));
+    T* matrices = t->reinterpret_data<T>();
+    copy_unless_same(a.reinterpret_data<T>(), matrices, static_cast<int64_t>(a.element_count()));
     if (n == 0) return {};
+    BatchLoop loop(pool, sizes->count, cost_of(n, n, n));
     Scratch scratch(allocator);
-    const auto run = [&](const lapack::Work<T>& w) {
-      return lapack::sytrd(lower ? 'L' : 'U', n, matrix, n, diagonal, beside, tau, w);
+    const auto run = [&](int64_t i, const lapack::Work<T>& w) {
+      return lapack::sytrd(lower ? 'L' : 'U', n, matrices + i * n * n, n,
+                           d->reinterpret_data<R>() + i * n, e->reinterpret_data<R>() + i * count,
+                           taus->reinterpret_data<T>() + i * count, w);
     };
-    const lapack::Work<T> work = scratch.work<T>(0, 0, run);
+    const auto works = scratch.works<T>(loop.num_workers(), 0, 0,
+                                        [&](const lapack::Work<T>& w) { return run(0, w); });
     if (scratch.error().failure()) return scratch.error();
-    return for_each_matrix(sizes->count, [&](int64_t) {
-      run(work);
-      matrix += int64_t{n} * n;
-      diagonal += n;
-      beside += count;
-      tau += count;
-    });
+    return loop.run([&](int64_t i, size_t worker) { run(i, works[worker]); });
   });
 }
 

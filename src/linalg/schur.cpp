@@ -6,6 +6,7 @@
 
 #include <farcall/linalg/linalg.h>
 
+#include "linalg/batch_loop.h"
 #include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
@@ -19,8 +20,8 @@ constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "nn"},
 
 // Matrices are column-major here.
 ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> t,
-                     std::optional<ffi::Result<ffi::AnyBuffer>> q,
-                     ffi::ScratchAllocator allocator) {
+                     std::optional<ffi::Result<ffi::AnyBuffer>> q, ffi::ScratchAllocator allocator,
+                     ffi::ThreadPool pool) {
   std::vector<ffi::AnyBuffer> buffers = {a, *t};
   if (q) buffers.push_back(**q);
   const auto sizes = check_buffers(kWanted, buffers);
@@ -28,24 +29,29 @@ ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> t,
   const int n = (*sizes)['n'];
   const int64_t size = int64_t{n} * n;
   return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
-    T* matrix = t->reinterpret_data<T>();
-    T* vectors = q ? (*q)->reinterpret_data<T>() : nullptr;
-    copy_unless_same(a.reinterpret_data<T>(), matrix, static_cast<int64_t>(a.element_count()));
+    T* matrices = t->reinterpret_data<T>();
+    T* all_vectors = q ? (*q)->reinterpret_data<T>() : nullptr;
+    copy_unless_same(a.reinterpret_data<T>(), matrices, static_cast<int64_t>(a.element_count()));
+    BatchLoop loop(pool, sizes->count, 10 * cost_of(n, n, n));
     Scratch scratch(allocator);
-    T* values = scratch.take<T>(2 * int64_t{n});
-    const auto run = [&](const lapack::Work<T>& work) {
+    const int64_t parts = 2 * int64_t{n};
+    T* all_values = scratch.take<T>(loop.num_workers() * parts);
+    const auto run = [&](T* matrix, T* values, T* vectors, const lapack::Work<T>& work) {
       return lapack::gees(q ? 'V' : 'N', n, matrix, std::max(1, n), values, vectors, std::max(1, n),
                           work);
     };
-    const auto work = scratch.work<T>(n, 0, run);
+    const auto works = scratch.works<T>(loop.num_workers(), n, 0, [&](const lapack::Work<T>& work) {
+      return run(matrices, all_values, all_vectors, work);
+    });
     if (scratch.error().failure()) return scratch.error();
-    return for_each_matrix(sizes->count, [&](int64_t) {
-      if (!all_finite(matrix, size) || run(work) != 0) {
+    return loop.run([&](int64_t i, size_t worker) {
+      T* matrix = matrices + i * size;
+      T* vectors = q ? all_vectors + i * size : nullptr;
+      T* values = all_values + static_cast<int64_t>(worker) * parts;
+      if (!all_finite(matrix, size) || run(matrix, values, vectors, works[worker]) != 0) {
         fill_nan(matrix, size);
         if (q) fill_nan(vectors, size);
       }
-      matrix += size;
-      if (q) vectors += size;
     });
   });
 }

@@ -1,4 +1,4 @@
-// Helpers of the handlers: loops over a batch of matrices, and scratch memory.
+// Helpers of the handlers: scratch memory, dtypes, elements of matrices.
 #pragma once
 
 #include <farcall/ffi.h>
@@ -8,23 +8,12 @@
 #include <complex>
 #include <cstdint>
 #include <limits>
-
-#include <farcall/core/interrupt.h>
+#include <vector>
 
 #include "linalg/contract.h"
 #include "linalg/lapack.h"
 
 namespace farcall::linalg {
-
-// Calls step(i) for each matrix of a batch, and checks for cancellation in between.
-template <class Step>
-ffi::Error for_each_matrix(int64_t count, Step&& step) {
-  for (int64_t i = 0; i < count; ++i) {
-    if (poll_interrupt_and_keep()) return ffi::Error(ffi::ErrorCode::kCancelled, "interrupted");
-    step(i);
-  }
-  return {};
-}
 
 // Scratch memory. Errors are sticky: check once after all allocations.
 class Scratch {
@@ -42,23 +31,25 @@ class Scratch {
     error_ = memory.error();
     return nullptr;
   }
-  // Allocates the workspace of `routine`: `work` as large as it requests when called with size -1,
-  // `real` reals and `whole` integers as LAPACK documents.
+  // Allocates `count` workspaces of `routine`: `work` as large as it requests when called with size
+  // -1, `real` reals and `whole` integers as LAPACK documents.
   template <class T, class F>
-  lapack::Work<T> work(int64_t real, int64_t whole, F&& routine) {
+  std::vector<lapack::Work<T>> works(int64_t count, int64_t real, int64_t whole, F&& routine) {
+    if (error_.failure()) return {};
     T best{};
     lapack::Real<T> best_real{};
     int best_whole = 0;
-    lapack::Work<T> w;
-    if (error_.failure()) return w;
     routine(lapack::Work<T>{&best, -1, &best_real, -1, &best_whole, -1});
-    w.size = count_for<T>(wanted_by(std::real(best)));
-    w.work = take<T>(w.size);
-    w.real_size = count_for<lapack::Real<T>>(real);
-    if constexpr (lapack::kIsComplex<T>) w.real = take<lapack::Real<T>>(w.real_size);
-    w.whole_size = count_for<int>(whole);
-    w.whole = take<int>(w.whole_size);
-    return w;
+    std::vector<lapack::Work<T>> all(static_cast<size_t>(count));
+    for (lapack::Work<T>& w : all) {
+      w.size = count_for<T>(wanted_by(std::real(best)));
+      w.work = take<T>(w.size);
+      w.real_size = count_for<lapack::Real<T>>(real);
+      if constexpr (lapack::kIsComplex<T>) w.real = take<lapack::Real<T>>(w.real_size);
+      w.whole_size = count_for<int>(whole);
+      w.whole = take<int>(w.whole_size);
+    }
+    return all;
   }
   const ffi::Error& error() const { return error_; }
 
@@ -136,14 +127,15 @@ void copy_unless_same(const T* from, T* to, int64_t count) {
 }
 
 // Exchanges row i of a row-major matrix with row pivots[i], for each i in order; in reverse order
-// if `inverse`.
+// if `inverse`. Rows begin `stride` elements apart.
 template <class T>
-void exchange_rows(T* matrix, int64_t columns, const int32_t* pivots, int64_t count, bool inverse) {
+void exchange_rows(T* matrix, int64_t stride, int64_t columns, const int32_t* pivots, int64_t count,
+                   bool inverse) {
   for (int64_t step = 0; step < count; ++step) {
     const int64_t row = inverse ? count - 1 - step : step;
     if (pivots[row] == row) continue;
-    std::swap_ranges(matrix + row * columns, matrix + (row + 1) * columns,
-                     matrix + pivots[row] * columns);
+    T* moved = matrix + row * stride;
+    std::swap_ranges(moved, moved + columns, matrix + pivots[row] * stride);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <farcall/linalg/linalg.h>
 #include <farcall/ops/lax.h>
 
+#include "linalg/batch_loop.h"
 #include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
@@ -37,7 +38,7 @@ constexpr Wanted kWantedThin[] = {{"operand a", Of::kMatrix, "mn"},
 ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> s,
                      std::optional<ffi::Result<ffi::AnyBuffer>> u,
                      std::optional<ffi::Result<ffi::AnyBuffer>> vh, ffi::ScratchAllocator allocator,
-                     bool full_matrices, bool compute_uv) {
+                     ffi::ThreadPool pool, bool full_matrices, bool compute_uv) {
   if (compute_uv != u.has_value() || compute_uv != vh.has_value()) {
     return ffi::Error::InvalidArgument(
         "expected the result s, or with compute_uv the results s, u and vh");
@@ -50,39 +51,44 @@ ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> s,
   const int left = full_matrices ? m : k, right = full_matrices ? n : k;
   const int64_t size = int64_t{m} * n;
   return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
-    const T* in = a.reinterpret_data<T>();
-    auto* values = s->reinterpret_data<lapack::Real<T>>();
-    T* of_u = compute_uv ? (*u)->reinterpret_data<T>() : nullptr;
-    T* of_vh = compute_uv ? (*vh)->reinterpret_data<T>() : nullptr;
+    using R = lapack::Real<T>;
+    auto* all_values = s->reinterpret_data<R>();
+    T* all_u = compute_uv ? (*u)->reinterpret_data<T>() : nullptr;
+    T* all_vh = compute_uv ? (*vh)->reinterpret_data<T>() : nullptr;
     if (k == 0) {
       if (!compute_uv || !full_matrices) return {};
-      return for_each_matrix(sizes->count, [&](int64_t i) {
-        fill_identity(of_u + i * m * m, m);
-        fill_identity(of_vh + i * n * n, n);
+      BatchLoop loop(pool, sizes->count, cost_of(m, m) + cost_of(n, n));
+      return loop.run([&](int64_t i, size_t) {
+        fill_identity(all_u + i * m * m, m);
+        fill_identity(all_vh + i * n * n, n);
       });
     }
+    BatchLoop loop(pool, sizes->count, 4 * cost_of(m, n, k));
     Scratch scratch(allocator);
-    T* matrix = scratch.take<T>(size);
+    T* matrices = scratch.take<T>(loop.num_workers() * size);
     const char job = !compute_uv ? 'N' : full_matrices ? 'A' : 'S';
-    const auto run = [&](const lapack::Work<T>& work) {
+    const auto run = [&](T* matrix, R* values, T* of_u, T* of_vh, const lapack::Work<T>& work) {
       return lapack::gesdd(job, n, m, matrix, n, values, of_vh, n, of_u, left, work);
     };
     const int64_t small = k, large = std::max(m, n);
-    const auto work =
-        scratch.work<T>(small * std::max(5 * small + 7, 2 * large + 2 * small + 1), 8 * small, run);
+    const auto works = scratch.works<T>(loop.num_workers(),
+                                        small * std::max(5 * small + 7, 2 * large + 2 * small + 1),
+                                        8 * small, [&](const lapack::Work<T>& work) {
+                                          return run(matrices, all_values, all_u, all_vh, work);
+                                        });
     if (scratch.error().failure()) return scratch.error();
     const int64_t size_u = int64_t{m} * left, size_vh = int64_t{right} * n;
-    return for_each_matrix(sizes->count, [&](int64_t) {
-      std::copy_n(in, size, matrix);
-      if (!all_finite(matrix, size) || run(work) != 0) {
+    return loop.run([&](int64_t i, size_t worker) {
+      T* matrix = matrices + static_cast<int64_t>(worker) * size;
+      R* values = all_values + i * k;
+      T* of_u = compute_uv ? all_u + i * size_u : nullptr;
+      T* of_vh = compute_uv ? all_vh + i * size_vh : nullptr;
+      std::copy_n(a.reinterpret_data<T>() + i * size, size, matrix);
+      if (!all_finite(matrix, size) || run(matrix, values, of_u, of_vh, works[worker]) != 0) {
         fill_nan(values, k);
         if (compute_uv) fill_nan(of_u, size_u);
         if (compute_uv) fill_nan(of_vh, size_vh);
       }
-      in += size;
-      values += k;
-      if (compute_uv) of_u += size_u;
-      if (compute_uv) of_vh += size_vh;
     });
   });
 }

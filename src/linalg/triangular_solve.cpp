@@ -6,6 +6,7 @@
 #include <farcall/trace/differentiate.h>
 
 #include "linalg/batch.h"
+#include "linalg/batch_loop.h"
 #include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
@@ -21,8 +22,8 @@ constexpr Wanted kWantedRight[] = {{"operand a", Of::kMatrix, "kk"},
                                    {"result x", Of::kMatrix, "mk", 1}};
 
 ffi::Error solve_triangular(ffi::AnyBuffer a, ffi::AnyBuffer b, ffi::Result<ffi::AnyBuffer> x,
-                            bool left_side, bool lower, bool transpose_a, bool conjugate_a,
-                            bool unit_diagonal) {
+                            ffi::ThreadPool pool, bool left_side, bool lower, bool transpose_a,
+                            bool conjugate_a, bool unit_diagonal) {
   const ffi::AnyBuffer buffers[] = {a, b, *x};
   const auto sizes = check_buffers(left_side ? kWantedLeft : kWantedRight, buffers);
   if (sizes.has_error()) return sizes.error();
@@ -40,8 +41,14 @@ ffi::Error solve_triangular(ffi::AnyBuffer a, ffi::AnyBuffer b, ffi::Result<ffi:
     const bool around = lapack::kIsComplex<T> && conjugate_a && !transpose_a;
     if (around) std::transform(out, out + count, out, conj<T>);
     const T* matrix = a.reinterpret_data<T>();
-    ffi::Error error = for_each_matrix(sizes->count, [&](int64_t i) {
-      lapack::trsm(how, m, k, matrix + i * n * n, n, out + i * m * k, k);
+    const SideParts sides(left_side ? k : m, n);
+    BatchLoop loop(pool, sizes->count * sides.num_parts(), cost_of(n, n, sides.size(0)) / 2);
+    ffi::Error error = loop.run([&](int64_t step, size_t) {
+      const int64_t i = step / sides.num_parts(), part = step % sides.num_parts();
+      const T* triangle = matrix + i * n * n;
+      T* solution = out + i * m * k + sides.first(part) * (left_side ? 1 : k);
+      const int size = sides.size(part);
+      lapack::trsm(how, left_side ? m : size, left_side ? size : k, triangle, n, solution, k);
     });
     if (around) std::transform(out, out + count, out, conj<T>);
     return error;

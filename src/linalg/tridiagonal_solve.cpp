@@ -13,6 +13,7 @@
 #include <farcall/ops/lax.h>
 #include <farcall/trace/differentiate.h>
 
+#include "linalg/batch_loop.h"
 #include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
@@ -91,7 +92,8 @@ constexpr Wanted kWanted[] = {{"operand dl", Of::kMatrix, "n"},
 
 ffi::Error solve_tridiagonal(ffi::AnyBuffer dl, ffi::AnyBuffer d, ffi::AnyBuffer du,
                              ffi::AnyBuffer b, ffi::Result<ffi::AnyBuffer> x,
-                             ffi::ScratchAllocator allocator, bool perturb_singular) {
+                             ffi::ScratchAllocator allocator, ffi::ThreadPool pool,
+                             bool perturb_singular) {
   const ffi::AnyBuffer buffers[] = {dl, d, du, b, *x};
   const auto sizes = check_buffers(kWanted, buffers);
   if (sizes.has_error()) return sizes.error();
@@ -100,10 +102,15 @@ ffi::Error solve_tridiagonal(ffi::AnyBuffer dl, ffi::AnyBuffer d, ffi::AnyBuffer
   return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     T* out = x->reinterpret_data<T>();
     copy_unless_same(b.reinterpret_data<T>(), out, static_cast<int64_t>(b.element_count()));
+    BatchLoop loop(pool, sizes->count, 4 * cost_of(n, columns + 4));
     Scratch scratch(allocator);
-    const Rows<T> rows = {scratch.take<T>(n), scratch.take<T>(n), scratch.take<T>(n)};
+    std::vector<Rows<T>> rows_of_workers(static_cast<size_t>(loop.num_workers()));
+    for (Rows<T>& rows : rows_of_workers) {
+      rows = {scratch.take<T>(n), scratch.take<T>(n), scratch.take<T>(n)};
+    }
     if (scratch.error().failure()) return scratch.error();
-    return for_each_matrix(sizes->count, [&](int64_t i) {
+    return loop.run([&](int64_t i, size_t worker) {
+      const Rows<T>& rows = rows_of_workers[worker];
       const int64_t first = i * n;
       std::copy_n(d.reinterpret_data<T>() + first, n, rows.pivot);
       std::copy_n(du.reinterpret_data<T>() + first, n, rows.next);

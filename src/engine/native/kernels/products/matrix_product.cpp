@@ -11,6 +11,7 @@
 #include <farcall/core/sizes.h>
 #include <farcall/core/storage.h>
 
+#include "core/internal/one_blas_thread.h"
 #include "engine/native/kernels/elementwise/convert.h"
 #include "engine/native/kernels/products/matrix_tile.h"
 #include "engine/native/kernels/products/plain_product.h"
@@ -340,6 +341,7 @@ void multiply_blas(const Product& p) {
     }
     return true;
   };
+  const OneBlasThread one_thread;
   run_tiles(pieces(p.batches.count, tile.batches) * down * across,
             num_threads_for(saturated_product(cost, p.batches.count)), [&](Tiles& tiles) {
               for (int64_t i; tiles.next(i);) {
