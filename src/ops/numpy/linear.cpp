@@ -73,7 +73,7 @@ Array dot(const Array& x, const Array& y) {
 
 Array outer(const Array& x, const Array& y) {
   const auto [a, b] = promote_dtypes(ravel(x), ravel(y), "outer");
-  return lax::dot_general(a, b, {}, {});
+  return multiply(expand_dims(a, {-1}), b);
 }
 
 }  // namespace farcall::numpy

@@ -1,6 +1,8 @@
 // numpy's functions that split, repeat or mask arrays: split, repeat, tile, tril, triu, diagonal,
 // trace.
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -33,9 +35,13 @@ Array triangle(const Array& x, int64_t k, Array (*compare)(const Array&, const A
                std::string_view function) {
   require_matrix(x, function);
   const auto matrix = x.shape().last(2);
-  const Array row = lax::iota(DType::kInt64, matrix, 0);
-  const Array column = lax::iota(DType::kInt64, matrix, 1);
-  const Array mask = compare(lax::sub(column, row), Array::scalar(k));
+  const bool is_narrow = std::ranges::max(matrix) < std::numeric_limits<int32_t>::max();
+  const DType dtype = is_narrow ? DType::kInt32 : DType::kInt64;
+  const Array row = lax::iota(dtype, matrix, 0);
+  const Array column = lax::iota(dtype, matrix, 1);
+  // Beyond these bounds, k makes no further difference.
+  const Array limit = Array::scalar(std::clamp(k, -matrix[0], matrix[1]));
+  const Array mask = compare(lax::sub(column, row), lax::convert_element_type(limit, dtype));
   return where(mask, x, zeros_like(x));
 }
 

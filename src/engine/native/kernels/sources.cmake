@@ -25,6 +25,7 @@ set(FARCALL_NATIVE_KERNELS
   movement/indexing.cpp
   movement/scatter.cpp
   movement/slice_start.cpp
+  movement/spaced.cpp
   movement/strided_copy.cpp
   movement/structural.cpp
   movement/take.cpp

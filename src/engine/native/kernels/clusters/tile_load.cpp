@@ -44,15 +44,17 @@ void load_reversed(const T* source, int64_t count, T* target) {
 }
 
 template <class T>
-void load_run(const T* source, int64_t stride, int64_t count, T* target) {
-  if (stride == 1 && count == 1) {
-    *target = *source;
-  } else if (stride == 1) {
-    std::memcpy(target, source, static_cast<size_t>(count) * sizeof(T));
-  } else if (stride == -1) {
-    load_reversed(source, count, target);
-  } else {
-    for (int64_t i = 0; i < count; ++i) target[i] = source[i * stride];
+void load_dense(const T* source, int64_t count, T* target) {
+  copy_bytes(reinterpret_cast<const std::byte*>(source), reinterpret_cast<std::byte*>(target),
+             static_cast<size_t>(count) * sizeof(T));
+}
+
+// Repeats the first `size` elements up to `count`, a multiple.
+template <class T>
+void repeat_row(T* row, int64_t size, int64_t count) {
+  for (int64_t at = size; at < count; at += size) {
+    size = std::min(at, count - at);
+    load_dense(row, size, row + at);
   }
 }
 
@@ -71,6 +73,7 @@ StridedView::StridedView(ShapeDtype result, const ElementSource& source)
     }
   }
   if (dimensions_.empty()) dimensions_.push_back({1, 1});
+  take_spaced_ = find_take_spaced(width_);
 }
 
 bool StridedView::is_worth_loading() const {
@@ -120,23 +123,59 @@ void StridedView::load(const void* source, int64_t first, int64_t count, void* t
     index[d] = row % dimensions_[d].size;
     offset += index[d] * dimensions_[d].stride;
   }
-  const auto next_row = [&] {
-    for (size_t d = num_outer; d-- > 0;) {
-      offset += dimensions_[d].stride;
-      if (++index[d] < dimensions_[d].size) return;
+  const auto advance = [&](int64_t rows) {
+    for (size_t d = num_outer; d-- > 0; rows = 1) {
+      offset += rows * dimensions_[d].stride;
+      if ((index[d] += rows) < dimensions_[d].size) return;
       offset -= dimensions_[d].size * dimensions_[d].stride;
       index[d] = 0;
     }
   };
   visit_width(width_, [&]<class T>(T) {
     auto* to = static_cast<T*>(target);
-    for (; count > 0; at = 0, next_row()) {
-      const int64_t run = std::min(count, last.size - at);
-      load_run(static_cast<const T*>(source) + offset + at * last.stride, last.stride, run, to);
-      to += run;
-      count -= run;
+    while (count > 0) {
+      // A part of a row, or the whole rows that follow each other.
+      const Dimension run = {std::min(count, last.size - at), last.stride};
+      Dimension rows = {1, 0};
+      if (run.size == last.size && num_outer > 0) {
+        const Dimension& outer = dimensions_[num_outer - 1];
+        rows = {std::min(count / last.size, outer.size - index[num_outer - 1]), outer.stride};
+      }
+      load_rows(static_cast<const T*>(source) + offset + at * last.stride, rows, run, to);
+      to += rows.size * run.size;
+      count -= rows.size * run.size;
+      at = 0;
+      advance(rows.size);
     }
   });
+}
+
+template <class T>
+void StridedView::load_rows(const T* source, const Dimension& rows, const Dimension& run,
+                            T* target) const {
+  if (run.stride == 0 && rows.stride == 1) {
+    return repeat_elements(target, source, sizeof(T), rows.size, run.size);
+  }
+  load_row(source, run, target);
+  if (rows.stride == 0) return repeat_row(target, run.size, rows.size * run.size);
+  for (int64_t row = 1; row < rows.size; ++row) {
+    load_row(source + row * rows.stride, run, target + row * run.size);
+  }
+}
+
+template <class T>
+void StridedView::load_row(const T* source, const Dimension& run, T* target) const {
+  if (run.size == 1) {
+    *target = *source;
+  } else if (run.stride == 1) {
+    load_dense(source, run.size, target);
+  } else if (run.stride == 0) {
+    fill_elements(target, source, sizeof(T), run.size);
+  } else if (run.stride == -1) {
+    load_reversed(source, run.size, target);
+  } else {
+    take_spaced_(source, run.stride, run.size, target);
+  }
 }
 
 int64_t StridedView::place_of(int64_t element) const {
@@ -187,7 +226,7 @@ void Joined::load(const std::byte* const* sources, int64_t first, int64_t count,
         continue;
       }
       const int64_t size = std::min(count, runs_[i].size - at);
-      load_run(reinterpret_cast<const T*>(sources[i]) + row * runs_[i].stride + at, 1, size, to);
+      load_dense(reinterpret_cast<const T*>(sources[i]) + row * runs_[i].stride + at, size, to);
       to += size;
       count -= size;
       at = 0;

@@ -12,6 +12,7 @@
 
 #include "engine/native/kernels/elementwise/convert.h"
 #include "engine/native/kernels/movement/moves.h"
+#include "engine/native/kernels/movement/spaced.h"
 #include "engine/native/kernels/movement/strided_copy.h"
 
 namespace farcall::native {
@@ -51,10 +52,16 @@ class StridedView {
     int64_t size, stride;  // elements
     bool operator==(const Dimension&) const = default;
   };
+  // Rows of one run each.
+  template <class T>
+  void load_rows(const T* source, const Dimension& rows, const Dimension& run, T* target) const;
+  template <class T>
+  void load_row(const T* source, const Dimension& run, T* target) const;
   void load_transposed(const void* source, int64_t first, int64_t count, void* target) const;
 
   std::vector<Dimension> dimensions_;  // at least one
   int64_t width_;
+  TakeSpaced take_spaced_;
 };
 
 // Operands side by side along one dimension of the result.

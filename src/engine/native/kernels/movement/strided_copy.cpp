@@ -328,6 +328,7 @@ void StridedCopy::choose_inner() {
   }
   inner_ = Inner::kStrided;
   if (!is_target_dense) return;
+  take_spaced_ = find_take_spaced(width_);
   for (int i = 0; i < num_outer_; ++i) {
     if (outer_[i].source != width_) continue;
     // This dimension is dense in the source; the innermost one is dense in the target.
@@ -363,6 +364,7 @@ void StridedCopy::run_inner(const std::byte* source, std::byte* target, int64_t 
       case Inner::kReversed:
         return reverse<T>(source, target, count);
       case Inner::kStrided:
+        if (take_spaced_) return take_spaced_(source, column_.source / width_, count, target);
         return copy_strided<T>(source, column_.source, target, column_.target, count);
       case Inner::kTransposed: {
         const bool is_in_lines =

@@ -10,6 +10,7 @@
 #include <farcall/core/shape_dtype.h>
 
 #include "engine/native/kernels/interruptible.h"
+#include "engine/native/kernels/movement/spaced.h"
 
 namespace farcall::native {
 
@@ -68,7 +69,8 @@ class StridedCopy {
   Dimension row_, column_;  // the inner dimensions; row_ only if has_rows()
   int64_t width_ = 1;
   Inner inner_ = Inner::kNothing;
-  bool is_streamed_ = false;     // dense runs request memory ahead
+  TakeSpaced take_spaced_ = nullptr;  // strided, the target dense
+  bool is_streamed_ = false;          // dense runs request memory ahead
   bool is_past_caches_ = false;  // transposed: the target is written past the caches, if aligned
 };
 

@@ -1,5 +1,6 @@
 // Kernels that move elements: each is one or more strided copies, planned when the kernel is made.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -14,7 +15,9 @@
 #include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/movement/moves.h"
 #include "engine/native/kernels/movement/rows.h"
+#include "engine/native/kernels/movement/spaced.h"
 #include "engine/native/kernels/movement/strided_copy.h"
+#include "engine/native/parallel.h"
 
 namespace farcall::native {
 namespace {
@@ -102,9 +105,54 @@ Kernel make_move(Types inputs, Types outputs, const Params* params) {
   return {.run = run_moves, .data = std::move(plan)};
 }
 
+// ---- concatenate
+
+// Short runs of all operands in turn, as one element each.
+struct InterleavePlan {
+  Interleave interleave;
+  int64_t number, rows;  // of operands, of runs in each
+};
+
+void run_interleave(const KernelCall& call) {
+  constexpr int64_t kTileElements = int64_t{1} << 15;
+  const auto& plan = *static_cast<const InterleavePlan*>(call.data);
+  void* const output = call.operands[plan.number];
+  const int64_t per_tile = std::max(kTileElements / plan.number, int64_t{1});
+  const int64_t num_threads = num_threads_for_elements(plan.rows * plan.number);
+  run_tiles((plan.rows + per_tile - 1) / per_tile, num_threads, [&](Tiles& tiles) {
+    for (int64_t tile; tiles.next(tile);) {
+      const int64_t first = tile * per_tile, last = std::min(first + per_tile, plan.rows);
+      plan.interleave(call.operands, plan.number, first, last, output);
+      if (!tiles.go_on((last - first) * plan.number * kStepCost)) return;
+    }
+  });
+}
+
+// Null unless all operands have runs of one size, that of a wider element.
+Kernel make_interleave(Types inputs, ShapeDtype output, int64_t dimension) {
+  const auto run_bytes = [&](ShapeDtype type) {
+    int64_t bytes = static_cast<int64_t>(byte_width(type.dtype()));
+    for (const int64_t size : type.shape().subspan(static_cast<size_t>(dimension))) bytes *= size;
+    return bytes;
+  };
+  const int64_t width = run_bytes(inputs[0]);
+  const int64_t number = std::ssize(inputs);
+  constexpr int64_t kMostWidth = 16;
+  const bool fits =
+      number > 1 && width > 0 && width <= kMostWidth &&
+      std::has_single_bit(static_cast<uint64_t>(width)) &&
+      std::ranges::all_of(inputs, [&](ShapeDtype type) { return run_bytes(type) == width; });
+  const int64_t rows = fits ? output.nbytes() / (number * width) : 0;
+  if (rows < 2) return {};
+  return {.run = run_interleave,
+          .data = std::make_shared<InterleavePlan>(
+              InterleavePlan{find_interleave(width), number, rows})};
+}
+
 Kernel make_concatenate(Types inputs, Types outputs, const Params* params) {
   if (outputs[0].is_token()) return {};
   const int64_t dimension = params_as<ConcatenateParams>(params).dimension;
+  if (Kernel kernel = make_interleave(inputs, outputs[0], dimension); kernel.run) return kernel;
   const auto target = dense_strides(outputs[0].shape());
   const size_t width = byte_width(outputs[0].dtype());
   auto plan = std::make_shared<MovePlan>();
