@@ -202,9 +202,11 @@ bool is_take(const Program& program, const Equation& equation, const GatherParam
   const ShapeDtype operand = program.type_of(equation.inputs[0]);
   const ShapeDtype indices = program.type_of(equation.inputs[1]);
   const ShapeDtype result = program.variable_types[equation.outputs[0]];
-  return equation.inputs[0].is_variable() && result.size() > 1 && result.size() == indices.size() &&
-         Take::of(windows_of_gather(params, operand, indices, result), params, operand.dtype(),
-                  indices.dtype());
+  if (!equation.inputs[0].is_variable() || result.size() < 2 || result.size() != indices.size()) {
+    return false;
+  }
+  const Windows windows = windows_of_gather(params, operand, indices, result);
+  return windows.line() && Take::of(windows, params, operand.dtype(), indices.dtype());
 }
 
 bool is_cheap_join(const Program& program, const Equation& equation, int64_t dimension) {

@@ -213,17 +213,29 @@ void run_take(const GatherPlan& plan, const KernelCall& call) {
   constexpr int64_t kTaken = 4096;  // elements per tile
   const int64_t count = plan.windows.count(), size = plan.windows.size();
   const int64_t per_tile = std::max<int64_t>(1, kTaken / size);
+  const Windows::Lines lines = *plan.windows.lines();
+  const auto width = static_cast<int64_t>(plan.width);
+  const auto* operand = static_cast<const std::byte*>(call.operands[0]);
   const auto* indices = static_cast<const std::byte*>(call.operands[1]);
   auto* output = static_cast<std::byte*>(call.operands[2]);
-  run_tiles(
-      (count + per_tile - 1) / per_tile, num_threads_for_elements(count * size), [&](Tiles& tiles) {
-        for (int64_t block; tiles.next(block);) {
-          const int64_t first = block * per_tile, some = std::min(per_tile, count - first);
-          plan.take->run(indices + static_cast<size_t>(first) * plan.index_width, call.operands[0],
-                         some, output + static_cast<size_t>(first * size) * plan.width);
-          if (!tiles.go_on(some * size * kStepCost)) return;
-        }
-      });
+  const auto take_windows = [&](int64_t first, int64_t last) {
+    while (first < last) {
+      const int64_t line = first / lines.size, at = first % lines.size;
+      const int64_t some = std::min(last - first, lines.size - at);
+      const int64_t from = plan.windows.start_of_line(line) + at * lines.apart;
+      plan.take->run(indices + static_cast<size_t>(first) * plan.index_width,
+                     operand + from * width, some, output + first * size * width);
+      first += some;
+    }
+  };
+  run_tiles((count + per_tile - 1) / per_tile, num_threads_for_elements(count * size),
+            [&](Tiles& tiles) {
+              for (int64_t block; tiles.next(block);) {
+                const int64_t first = block * per_tile, last = std::min(first + per_tile, count);
+                take_windows(first, last);
+                if (!tiles.go_on((last - first) * size * kStepCost)) return;
+              }
+            });
 }
 
 // Gathers windows of one element.
@@ -351,7 +363,12 @@ Kernel make_gather(Types inputs, Types outputs, const Params* params) {
   const bool is_side_by_side =
       windows.are_side_by_side() && windows.size() > 1 && windows.count() >= kLeastSideBySide;
   const auto count = static_cast<size_t>(windows.count());
-  const std::optional<Take> take = Take::of(windows, p, dtype, inputs[1].dtype());
+  // Lines of few windows take as long as windows by themselves.
+  constexpr int64_t kLeastLine = 8;
+  const std::optional<Windows::Lines> lines = windows.lines();
+  const bool is_on_long_lines = lines && (lines->size >= kLeastLine || windows.line());
+  const std::optional<Take> take =
+      is_on_long_lines ? Take::of(windows, p, dtype, inputs[1].dtype()) : std::nullopt;
   return {.run = run_gather,
           .data = std::make_shared<GatherPlan>(
               GatherPlan{std::move(windows), copy, fill, fill_value_of(dtype, p), width,

@@ -1,5 +1,5 @@
 // Takes elements, or short dense windows, of an array at computed indices: a gather whose windows
-// are on a line.
+// are on lines.
 #pragma once
 
 #include <array>
@@ -21,25 +21,26 @@ Windows windows_of_gather(const GatherParams& params, ShapeDtype operand, ShapeD
 
 class Take {
  public:
-  // No value for other windows, for indices other than int32 and int64, and for windows that do not
-  // have 4, 8, 16, 32 or 64 bytes or are not a multiple of their size apart.
+  // No value for windows that are not on lines, for indices other than int32 and int64, and for
+  // windows that do not have 4, 8, 16, 32 or 64 bytes or are not a multiple of their size apart.
   static std::optional<Take> of(const Windows& windows, const GatherParams& params, DType dtype,
                                 DType index);
 
-  // Writes `count` windows to `output`. Those out of bounds are clipped or filled.
+  // Writes `count` windows of one line to `output`. Those out of bounds are clipped or filled.
+  // `operand` is where the line starts, plus the first window's distance from there.
   void run(const void* indices, const void* operand, int64_t count, void* output) const {
-    loop_(indices, operand, output, count, line_, clips_, fill_.data());
+    loop_(indices, operand, output, count, lines_, clips_, fill_.data());
   }
 
  private:
   using Loop = void (*)(const void* indices, const void* operand, void* output, int64_t count,
-                        Windows::Line line, bool clips, const void* fill);
+                        const Windows::Lines& lines, bool clips, const void* fill);
   static Loop find_loop(DType indices, size_t width);
 
   Take() = default;
 
   Loop loop_ = nullptr;
-  Windows::Line line_{};  // in windows
+  Windows::Lines lines_{};  // in windows
   bool clips_ = false;
   alignas(16) std::array<std::byte, 64> fill_{};  // a window
 };

@@ -106,16 +106,33 @@ Windows::Windows(const GatherDimensionNumbers& numbers, ShapeDtype operand, Shap
 }
 
 std::optional<Windows::Line> Windows::line() const {
-  if (components_.size() != 1 || components_[0].limit < 0) return std::nullopt;
-  if (numbers_.size() != 1 || numbers_[0].all_stride != size_ || numbers_[0].operand_stride != 0) {
-    return std::nullopt;
+  const std::optional<Lines> lines = this->lines();
+  if (!lines || lines->size != count_ || lines->apart != 0) return std::nullopt;
+  return lines->line;
+}
+
+std::optional<Windows::Lines> Windows::lines() const {
+  if (components_.size() != 1 || components_[0].limit < 0 || numbers_.empty()) return std::nullopt;
+  int64_t all_stride = size_;
+  for (size_t d = numbers_.size(); d-- > 0; all_stride *= numbers_[d].size) {
+    if (numbers_[d].all_stride != all_stride) return std::nullopt;
   }
   int64_t stride = 1;
   for (size_t i = shape_.size(); i-- > 0; stride *= shape_[i]) {
     const bool is_dense = window_operand_strides_[i] == stride && window_all_strides_[i] == stride;
     if (shape_[i] != 1 && !is_dense) return std::nullopt;
   }
-  return Line{components_[0].limit, components_[0].stride};
+  return Lines{{components_[0].limit, components_[0].stride},
+               numbers_.back().size,
+               numbers_.back().operand_stride};
+}
+
+int64_t Windows::start_of_line(int64_t line) const {
+  int64_t start = 0;
+  for (size_t d = numbers_.size() - 1; d-- > 0; line /= numbers_[d].size) {
+    start += line % numbers_[d].size * numbers_[d].operand_stride;
+  }
+  return start;
 }
 
 // Threads that write to neighbouring cache lines would wait for each other, because processors

@@ -61,6 +61,16 @@ class Windows {
   };
   // No value for other windows.
   std::optional<Line> line() const;
+  // Several such lines, one after the other in `all`: in window j of a line, index i is at
+  // i * stride + j * apart from the line's start in the operand.
+  struct Lines {
+    Line line;
+    int64_t size;  // windows of one line
+    int64_t apart;
+  };
+  std::optional<Lines> lines() const;
+  // Where a line starts in the operand.
+  int64_t start_of_line(int64_t line) const;
 
   // Whether element 0 of window i is element i of `all`.
   bool are_side_by_side() const { return numbers_.size() == 1 && numbers_[0].all_stride == 1; }
