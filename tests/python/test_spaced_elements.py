@@ -1,5 +1,5 @@
-"""Elements at fixed distances, joined in turn, repeated in short runs, and taken along axes, against
-numpy and JAX. Sizes are around those of vectors, blocks and tiles."""
+"""Elements at fixed distances, joined in turn, repeated in short runs, and taken along axes, all
+against numpy and JAX. Sizes are around those of vectors, blocks and tiles."""
 
 from __future__ import annotations
 
