@@ -34,7 +34,7 @@ struct Cut {
 };
 
 // The cost of one multiplication: a vector times a matrix waits for memory, which is read once.
-int64_t cost_of_one(const Product& p) { return p.m == 1 ? 16 : 1; }
+int64_t cost_of_one(const Product& p) { return p.m == 1 ? 16 : 2; }
 
 int64_t pieces(int64_t size, int64_t piece) { return (size + piece - 1) / piece; }
 
