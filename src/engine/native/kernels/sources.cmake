@@ -15,6 +15,7 @@ set(FARCALL_NATIVE_KERNELS
   elementwise/elementwise.cpp
   elementwise/math.cpp
   elementwise/narrow.cpp
+  elementwise/remainder.cpp
   elementwise/select.cpp
   elementwise/ternary.cpp
   fourier/fft.cpp
@@ -76,7 +77,7 @@ foreach(file
     SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-fno-math-errno;-ffp-contract=off")
 endforeach()
 foreach(file
-    elementwise/basic_unary elementwise/binary elementwise/compare elementwise/convert elementwise/narrow
+    elementwise/basic_unary elementwise/binary elementwise/compare elementwise/convert elementwise/narrow elementwise/remainder
     elementwise/select elementwise/ternary fourier/fft movement/scatter order/sort order/top_k
     reductions/arg_reduce reductions/reduce)
   set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/${file}.cpp PROPERTIES

@@ -9,6 +9,7 @@
 #include "engine/native/kernels/elementwise/complex_math.h"
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/elementwise/math_loops.h"
+#include "engine/native/kernels/elementwise/remainder.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/special/special.h"
 
@@ -295,6 +296,17 @@ ElementwiseSpec make_number(Types inputs, Types outputs, const Params* params) {
   return make_binary<Op>(inputs, outputs, params);
 }
 
+ElementwiseSpec make_rem(Types inputs, Types, const Params*) {
+  if (inputs[0].dtype() == DType::kBool) return {};
+  static const LoopTable loops = [] {
+    LoopTable table = with_loop(binary_loops<Rem>(), DType::kFloat32,
+                                {float32_remainder_loop(), DType::kFloat32});
+    const Loop loop = float64_remainder_loop();
+    return loop ? with_loop(table, DType::kFloat64, {loop, DType::kFloat64}) : table;
+  }();
+  return elementwise(loops, inputs[0].dtype());
+}
+
 ElementwiseSpec make_div(Types inputs, Types, const Params*) {
   if (inputs[0].dtype() == DType::kBool) return {};
   static const LoopTable loops =
@@ -380,7 +392,7 @@ constexpr KernelRow kRows[] = {
     {"random_gamma_grad", make_binary<RandomGammaGrad>},
     {"zeta", make_math<MathFunction::kZeta, Zeta>},
     {"pow", make_pow},
-    {"rem", make_number<Rem>},
+    {"rem", make_rem},
     {"shift_left", make_shift<ShiftLeft, unsigned_dtype>},
     {"shift_right_arithmetic", make_shift<ShiftRightArithmetic, signed_dtype>},
     {"shift_right_logical", make_shift<ShiftRightLogical, unsigned_dtype>},
