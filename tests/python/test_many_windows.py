@@ -131,3 +131,44 @@ def test_sums_of_elements_have_the_bits_of_one_addition_after_the_other():
         np.add.at(wanted, i, updates.astype(dtype))
         added = fnp.asarray(base.astype(dtype)).at[i].add(updates.astype(dtype))
         assert np.asarray(added).tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "float16", "complex64"])
+@pytest.mark.parametrize(
+    ("shape", "count"), [((50, 33), 40), ((300, 700), 1000), ((3, 40, 20), 300), ((5, 9), 3)]
+)
+def test_columns_are_taken_added_and_set(shape: tuple[int, ...], count: int, dtype: str) -> None:
+    """Some indices are outside; some name a column again, so that the order matters."""
+    random = np.random.default_rng(count)
+    size = shape[-1]
+    x = (5 * random.normal(size=shape)).astype(dtype)
+    updates = (5 * random.normal(size=(*shape[:-1], count))).astype(dtype)
+    places = random.integers(-size - 3, size + 3, count).astype("int32")
+    places[0] = size  # outside in any case
+    sums, last = x.copy(), x.copy()
+    for i, place in enumerate(places):
+        if -size <= place < size:
+            sums[..., place] = sums[..., place] + updates[..., i]
+            last[..., place] = updates[..., i]
+    added = fc.jit(lambda x, i, u: x.at[..., i].add(u, mode="drop"))(x, places, updates)
+    replaced = fc.jit(lambda x, i, u: x.at[..., i].set(u, mode="drop"))(x, places, updates)
+    np.testing.assert_array_equal(np.asarray(added), sums)
+    np.testing.assert_array_equal(np.asarray(replaced), last)
+    inside = np.where((places >= -size) & (places < size), places, 0)
+    taken = fc.jit(lambda x, i: x[..., i])(x, inside)
+    np.testing.assert_array_equal(np.asarray(taken), x[..., inside])
+    filled = fc.jit(lambda x, i: x.at[..., i].get(mode="fill", fill_value=7))(x, places)
+    wanted = np.where(inside == places, x[..., inside], np.asarray(7, dtype))
+    np.testing.assert_array_equal(np.asarray(filled), wanted)
+
+
+def test_windows_that_share_elements_of_other_places_are_set_in_their_order() -> None:
+    """Side by side, but each begins in the window before it."""
+    numbers = lax.ScatterDimensionNumbers((0,), (), (0,))
+    updates = np.arange(4 * 100, dtype="float32").reshape(4, 100)
+    places = np.arange(100, dtype="int32")[:, None] // 2
+    found = lax.scatter(np.zeros(60, "float32"), places, updates, numbers)
+    expected = np.zeros(60, "float32")
+    for i, (place,) in enumerate(places):
+        expected[place : place + 4] = updates[:, i]
+    np.testing.assert_array_equal(np.asarray(found), expected)

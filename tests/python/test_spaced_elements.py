@@ -37,6 +37,15 @@ def test_slices_with_steps(step: int, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_short_parts_of_rows(dtype: str) -> None:
+    """Parts that could be one wider element each, but are not multiples of it apart."""
+    for columns, first, last in ((3, 0, 2), (3, 1, 3), (5, 1, 5), (7, 2, 4), (9, 1, 9)):
+        x = counted((300, columns), dtype)
+        found = np.asarray(fc.jit(lambda x, a=first, b=last: x[:, a:b])(x))
+        np.testing.assert_array_equal(found, x[:, first:last])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("number", [2, 3, 4, 5, 9])
 def test_arrays_are_stacked_in_turn(number: int, dtype: str) -> None:
     for size, run in product(SIZES, (1, 2, 3)):

@@ -11,7 +11,6 @@
 #include <farcall/primitives/indexing.h>
 
 #include "engine/native/kernels/elementwise/elementwise.h"
-#include "engine/native/kernels/instruction_sets.h"
 #include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/movement/fill_value.h"
 #include "engine/native/kernels/movement/moves.h"
@@ -256,44 +255,30 @@ void gather_elements(const GatherPlan& plan, const KernelCall& call) {
 
 template <class T>
 void take_offsets(const T* from, const int64_t* offsets, int64_t count, T fill, T* to) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t offset = offsets[i];
-    const T value = from[offset < 0 ? 0 : offset];
-    to[i] = offset < 0 ? fill : value;
-  }
+  for (int64_t i = 0; i < count; ++i) to[i] = offsets[i] < 0 ? fill : from[offsets[i]];
+}
+// The same if none is outside.
+template <class T>
+void take_inside(const T* from, const int64_t* offsets, int64_t count, T* to) {
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < count; ++i) to[i] = from[offsets[i]];
 }
 
 // Gathers the first elements of all windows, then the second elements, and so on.
 template <class T>
 void gather_side_by_side(const GatherPlan& plan, const KernelCall& call) {
-  auto* const offsets = static_cast<int64_t*>(call.scratch);
-  int64_t* next = offsets;
-  plan.windows.walk(call.operands[1], /*in_any_order=*/false,
-                    [&](const WindowOffsets& found, int64_t count) {
-                      next = std::copy_n(found.operand, count, next);
-                    });
   const auto* operand = static_cast<const T*>(call.operands[0]);
   auto* output = static_cast<T*>(call.operands[2]);
   T fill;
   std::memcpy(&fill, plan.fill_value.data(), sizeof(T));
-  static const auto take = best_loop<take_offsets<T>>();
   const int64_t count = plan.windows.count();
-  const Shape& shape = plan.windows.shape();
-  run_tiles(plan.windows.size(), num_threads_for_elements(count * plan.windows.size()),
-            [&](Tiles& tiles) {
-              for (int64_t element; tiles.next(element);) {
-                const T* from = operand;
-                T* to = output;
-                int64_t rest = element;
-                for (size_t d = shape.size(); d-- > 0; rest /= shape[d]) {
-                  from += rest % shape[d] * plan.windows.operand_strides()[d];
-                  to += rest % shape[d] * plan.windows.all_strides()[d];
-                }
-                take(from, offsets, count, fill, to);
-                if (!tiles.go_on(count * kStepCost)) return;
-              }
-            });
+  plan.windows.walk_elements(call.operands[1], [&](const ElementOffsets& found) {
+    if (found.are_inside) {
+      take_inside(operand + found.operand, found.windows, count, output + found.all);
+    } else {
+      take_offsets(operand + found.operand, found.windows, count, fill, output + found.all);
+    }
+  });
 }
 
 void run_gather(const KernelCall& call) {
@@ -360,9 +345,7 @@ Kernel make_gather(Types inputs, Types outputs, const Params* params) {
   StridedCopy copy(width, windows.shape(), windows.operand_strides(), windows.all_strides());
   StridedCopy fill(width, windows.shape(), no_strides, windows.all_strides());
   constexpr int64_t kLeastSideBySide = 8;
-  const bool is_side_by_side =
-      windows.are_side_by_side() && windows.size() > 1 && windows.count() >= kLeastSideBySide;
-  const auto count = static_cast<size_t>(windows.count());
+  const bool is_side_by_side = windows.are_side_by_side() && windows.count() >= kLeastSideBySide;
   // Lines of few windows take as long as windows by themselves.
   constexpr int64_t kLeastLine = 8;
   const std::optional<Windows::Lines> lines = windows.lines();
@@ -372,8 +355,7 @@ Kernel make_gather(Types inputs, Types outputs, const Params* params) {
   return {.run = run_gather,
           .data = std::make_shared<GatherPlan>(
               GatherPlan{std::move(windows), copy, fill, fill_value_of(dtype, p), width,
-                         byte_width(inputs[1].dtype()), take, is_side_by_side}),
-          .scratch_bytes = is_side_by_side ? count * sizeof(int64_t) : 0};
+                         byte_width(inputs[1].dtype()), take, is_side_by_side})};
 }
 
 constexpr KernelRow kRows[] = {

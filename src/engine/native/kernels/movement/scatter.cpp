@@ -49,6 +49,14 @@ bool are_rows(const Windows& windows, const StridedCopy& window, ShapeDtype oper
   return window.dense_bytes() > 0 && covered == windows.size();
 }
 
+// Whether the updates of each element of the windows are beside each other, and no other element's
+// updates go to the same places.
+bool are_by_element(const Windows& windows) {
+  constexpr int64_t kLeastCount = 8;
+  return windows.are_side_by_side() && windows.are_elements_apart() &&
+         windows.count() >= kLeastCount;
+}
+
 // ---- replacing
 
 struct ReplacePlan {
@@ -58,6 +66,17 @@ struct ReplacePlan {
   DType index;
   bool is_in_rows;  // see are_rows
 };
+
+template <class T>
+void replace_by_element(const ReplacePlan& plan, const KernelCall& call) {
+  plan.windows.walk_elements(call.operands[1], [&](const ElementOffsets& found) {
+    const auto* updates = static_cast<const T*>(call.operands[2]) + found.all;
+    auto* target = static_cast<T*>(call.operands[3]) + found.operand;
+    for (int64_t i = 0; i < plan.windows.count(); ++i) {
+      if (found.windows[i] >= 0) target[found.windows[i]] = updates[i];
+    }
+  });
+}
 
 // Scatters windows of one element.
 template <class T>
@@ -87,6 +106,9 @@ void run_replace(const KernelCall& call) {
   if (plan.windows.size() == 0) return;
   if (plan.windows.size() == 1) {
     return visit_width(width, [&]<class T>(T) { replace_elements<T>(plan, call); });
+  }
+  if (are_by_element(plan.windows)) {
+    return visit_width(width, [&]<class T>(T) { replace_by_element<T>(plan, call); });
   }
   const auto dense = static_cast<size_t>(plan.copy.dense_bytes());
   const auto* updates = static_cast<const std::byte*>(call.operands[2]);
@@ -126,6 +148,9 @@ struct CombineLoops {
   void (*dense)(void* target, const void* updates, int64_t size) = nullptr;
   void (*elements)(void* target, const void* updates, const WindowOffsets& offsets,
                    int64_t count) = nullptr;
+  // Same for updates that are beside each other.
+  void (*beside)(void* target, const void* updates, const int64_t* offsets,
+                 int64_t count) = nullptr;
   // Same as `elements` for places of a part (SharedPlaces), which are `stride` elements apart.
   void (*chosen)(void* target, const void* updates, const ChosenPlaces& found,
                  int64_t stride) = nullptr;
@@ -160,6 +185,13 @@ struct Loops {
       if (offsets.operand[i] < 0) continue;
       T& element = to[offsets.operand[i]];
       element = Op::combine(element, from[offsets.all[i]]);
+    }
+  }
+  static void beside(void* target, const void* updates, const int64_t* offsets, int64_t count) {
+    auto* to = static_cast<T*>(target);
+    const auto* from = static_cast<const T*>(updates);
+    for (int64_t i = 0; i < count; ++i) {
+      if (offsets[i] >= 0) to[offsets[i]] = Op::combine(to[offsets[i]], from[i]);
     }
   }
   static void chosen(void* target, const void* updates, const ChosenPlaces& found, int64_t stride) {
@@ -223,8 +255,8 @@ CombineLoops combine_loops(DType dtype, DType indices) {
     using X = typename OperandOf<Op, T>::type;
     using L = Loops<Op, X>;
     if (kDTypeOf<T> != dtype) return;
-    found = {L::any, best_loop_of<L::dense, X>(), L::elements, L::chosen,
-             best_loop_of<L::runs, X>()};
+    found = {L::any,    best_loop_of<L::dense, X>(), L::elements, L::beside,
+             L::chosen, best_loop_of<L::runs, X>()};
     if constexpr (std::is_same_v<Op, Sum>) {
       if (indices == DType::kInt32) found.line = L::template line<int32_t>;
       if (indices == DType::kInt64) found.line = L::template line<int64_t>;
@@ -401,6 +433,12 @@ void run_combine(const KernelCall& call) {
     }
     return run_tiles(
         1, 1, [&](Tiles& tiles) { plan.run_elements(call, output, 0, windows.count(), tiles); });
+  }
+  if (are_by_element(windows) && plan.widen.is_copy()) {
+    return windows.walk_elements(call.operands[1], [&](const ElementOffsets& found) {
+      plan.loops.beside(output + found.operand * width, updates + found.all * width, found.windows,
+                        windows.count());
+    });
   }
   const bool is_run = plan.is_run();
   const auto visit = [&](const WindowOffsets& offsets, int64_t count) {

@@ -328,7 +328,7 @@ void StridedCopy::choose_inner() {
   }
   inner_ = Inner::kStrided;
   if (!is_target_dense) return;
-  take_spaced_ = find_take_spaced(width_);
+  if (column_.source % width_ == 0) take_spaced_ = find_take_spaced(width_);
   for (int i = 0; i < num_outer_; ++i) {
     if (outer_[i].source != width_) continue;
     // This dimension is dense in the source; the innermost one is dense in the target.

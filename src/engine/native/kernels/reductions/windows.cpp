@@ -77,6 +77,8 @@ Windows::Windows(const GatherDimensionNumbers& numbers, ShapeDtype operand, Shap
     : add_starts_(visit_stored(indices.dtype(),
                                []<class T>(T) -> AddStarts { return best_loop<add_starts<T>>(); })),
       clips_(mode == GatherScatterMode::kClip),
+      are_elements_apart_(std::ranges::all_of(numbers.start_index_map,
+                                              [&](int64_t dim) { return sizes[dim] == 1; })),
       operand_size_(operand.size()) {
   const auto operand_strides = strides_of(operand.shape(), row_major(operand.rank()));
   const auto all_strides = strides_of(all.shape(), row_major(all.rank()));
@@ -183,6 +185,24 @@ void Windows::add_number(Number next) {
     }
   }
   numbers_.push_back(next);
+}
+
+std::pair<int64_t, int64_t> Windows::place_of(int64_t element) const {
+  int64_t operand = 0, all = 0;
+  for (size_t d = shape_.size(); d-- > 0; element /= shape_[d]) {
+    operand += element % shape_[d] * window_operand_strides_[d];
+    all += element % shape_[d] * window_all_strides_[d];
+  }
+  return {operand, all};
+}
+
+bool Windows::find_all(const void* indices, int64_t* offsets) const {
+  int64_t all = 0;
+  walk(indices, /*in_any_order=*/false, [&](const WindowOffsets& found, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) all |= found.operand[i];
+    offsets = std::copy_n(found.operand, count, offsets);
+  });
+  return all >= 0;
 }
 
 void Windows::find(const void* indices, int64_t first, int64_t count,

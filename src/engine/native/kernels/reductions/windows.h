@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <farcall/core/shape_dtype.h>
+#include <farcall/core/storage.h>
 #include <farcall/primitives/indexing.h>
 
 #include "engine/native/kernels/interruptible.h"
@@ -26,6 +27,14 @@ struct WindowOffsets {
   static constexpr int64_t kSize = 256;
   int64_t operand[kSize];  // negative: the window is out of bounds and is skipped
   int64_t all[kSize];
+};
+
+// Where one element of all windows is: for window i, in the operand at windows[i] + operand, and in
+// the array of all windows at i + all.
+struct ElementOffsets {
+  const int64_t* windows;  // negative: the window is out of bounds
+  bool are_inside;         // none is negative
+  int64_t operand, all;
 };
 
 // Pieces of an array that are dealt to the parts of a computation in turn: each part is one
@@ -72,8 +81,12 @@ class Windows {
   // Where a line starts in the operand.
   int64_t start_of_line(int64_t line) const;
 
-  // Whether element 0 of window i is element i of `all`.
-  bool are_side_by_side() const { return numbers_.size() == 1 && numbers_[0].all_stride == 1; }
+  // Whether element 0 of window i is element i of `all`, and windows have several elements.
+  bool are_side_by_side() const {
+    return numbers_.size() == 1 && numbers_[0].all_stride == 1 && size_ > 1;
+  }
+  // Whether different elements of two windows are never the same element of the operand.
+  bool are_elements_apart() const { return are_elements_apart_; }
 
   // Calls visit(offsets, count) for groups of `count` windows, in row-major order of the indices.
   // Windows out of bounds are clipped or skipped, as the mode says. If `in_any_order`, it may use
@@ -88,6 +101,10 @@ class Windows {
   void walk_places(const void* indices, int64_t width, Visit visit) const;
   // The number of parts that walk_places divides them into, for as many threads.
   int64_t num_place_parts(int64_t width) const { return places(width).num_parts; }
+  // For windows side by side: calls visit(offsets) for each element of a window, on several threads
+  // if that pays.
+  template <class Visit>
+  void walk_elements(const void* indices, Visit visit) const;
   // Visits windows [first, last) on this thread; `visit` may change the offsets.
   template <class Visit>
   void walk_part(const void* indices, int64_t first, int64_t last, Tiles& tiles, Visit visit) const;
@@ -121,10 +138,14 @@ class Windows {
                                WindowOffsets::kSize);
   }
   void add_number(Number next);
+  // The offsets of an element of a window in the operand and in `all`.
+  std::pair<int64_t, int64_t> place_of(int64_t element) const;
+  // The offsets of all windows in the operand. Returns whether all are inside.
+  bool find_all(const void* indices, int64_t* offsets) const;
   void find(const void* indices, int64_t first, int64_t count, WindowOffsets& offsets) const;
 
   AddStarts add_starts_;
-  bool clips_;
+  bool clips_, are_elements_apart_;
   std::vector<Component> components_;
   std::vector<Number> numbers_;
   int64_t count_ = 1;  // of windows
@@ -160,6 +181,20 @@ void Windows::walk_places(const void* indices, int64_t width, Visit visit) const
         if (places.num_parts > 1) count = keep_part(offsets, count, places, part);
         visit(std::as_const(offsets), count);
       });
+    }
+  });
+}
+
+template <class Visit>
+void Windows::walk_elements(const void* indices, Visit visit) const {
+  const Storage storage = Storage::allocate(static_cast<size_t>(count_) * sizeof(int64_t));
+  auto* const offsets = static_cast<int64_t*>(storage.data());
+  const bool are_inside = find_all(indices, offsets);
+  run_tiles(size_, num_threads_for_elements(count_ * size_), [&](Tiles& tiles) {
+    for (int64_t element; tiles.next(element);) {
+      const auto [operand, all] = place_of(element);
+      visit(ElementOffsets{offsets, are_inside, operand, all});
+      if (!tiles.go_on(count_ * kStepCost)) return;
     }
   });
 }
