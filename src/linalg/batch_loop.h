@@ -25,11 +25,12 @@ inline double cost_of(int64_t m, int64_t n, int64_t k = 1) {
 // a result depends on the number of threads.
 class BatchLoop {
  public:
-  // `cost` is about the number of multiplications for one matrix.
-  BatchLoop(const ffi::ThreadPool& pool, int64_t count, double cost)
-      : pool_(pool), count_(count), cost_(cost + kCallCost) {
+  // `cost` is about the number of multiplications for one matrix. Set calls_blas to false if a step
+  // calls neither BLAS nor LAPACK.
+  BatchLoop(const ffi::ThreadPool& pool, int64_t count, double cost, bool calls_blas = true)
+      : pool_(pool), count_(count), cost_(cost + (calls_blas ? kCallCost : kStepCost)) {
     const double all = static_cast<double>(count) * cost_;
-    if (count < 2 || cost < kLeastCost || all < 2 * kThreadCost) return;
+    if (count < 2 || (calls_blas && cost < kLeastCost) || all < 2 * kThreadCost) return;
     const int64_t most = std::min(count, static_cast<int64_t>(std::min(all / kThreadCost, 1e6)));
     num_workers_ = std::clamp<int64_t>(pool_.num_threads(), 1, most);
   }
@@ -50,9 +51,9 @@ class BatchLoop {
     pool_.parallel_for(num_workers_, [&](int64_t worker) {
       const bool is_caller = std::this_thread::get_id() == caller;
       for (int64_t at; (at = next.fetch_add(chunk, std::memory_order_relaxed)) < count_;) {
+        if (is_caller && poll_interrupt_and_keep()) is_stopped.store(true);
+        if (is_stopped.load(std::memory_order_relaxed)) return;
         for (int64_t i = at; i < std::min(at + chunk, count_); ++i) {
-          if (is_caller && poll_interrupt_and_keep()) is_stopped.store(true);
-          if (is_stopped.load(std::memory_order_relaxed)) return;
           step(i, static_cast<size_t>(worker));
         }
       }
@@ -62,7 +63,7 @@ class BatchLoop {
   }
 
  private:
-  static constexpr double kCallCost = 1'000;      // of a routine of LAPACK, in multiplications
+  static constexpr double kStepCost = 50, kCallCost = 1'000;  // in multiplications
   static constexpr double kLeastCost = 5'000;     // OpenBLAS's calls wait for each other at a lock
   static constexpr double kThreadCost = 1 << 18;  // below it, a thread costs more than it gains
   static constexpr double kChunkCost = 1 << 16;

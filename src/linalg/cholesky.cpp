@@ -8,6 +8,7 @@
 
 #include "linalg/batch_loop.h"
 #include "linalg/internal/arrays.h"
+#include "linalg/small.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
 
@@ -23,11 +24,13 @@ ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> l, ffi::ThreadPo
   const int n = (*sizes)['n'];
   return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     copy_unless_same(a.reinterpret_data<T>(), l->reinterpret_data<T>(), a.element_count());
-    BatchLoop loop(pool, sizes->count, cost_of(n, n, n) / 6);
+    const bool is_small = small::fits(n, n);
+    BatchLoop loop(pool, sizes->count, cost_of(n, n, n) / 6, !is_small);
     return loop.run([&](int64_t i, size_t) {
       T* matrix = l->reinterpret_data<T>() + i * n * n;
       // The upper factor of the transpose is the lower factor of the matrix.
-      const bool is_definite = lapack::potrf('U', n, matrix, std::max(1, n)) == 0;
+      const bool is_definite = is_small ? small::factor_cholesky(n, matrix)
+                                        : lapack::potrf('U', n, matrix, std::max(1, n)) == 0;
       for (int row = 0; row < n; ++row) {
         T* begin = matrix + static_cast<int64_t>(row) * n;
         if (!is_definite) fill_nan(begin, row + 1);

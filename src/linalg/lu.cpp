@@ -9,6 +9,7 @@
 #include "linalg/batch_loop.h"
 #include "linalg/internal/arrays.h"
 #include "linalg/lu_call.h"
+#include "linalg/small.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
 
@@ -30,10 +31,12 @@ ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> lu,
   return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     T* matrices = lu->reinterpret_data<T>();
     copy_unless_same(a.reinterpret_data<T>(), matrices, static_cast<int64_t>(a.element_count()));
-    BatchLoop loop(pool, sizes->count, cost_of(m, n, k) / 3);
+    const bool is_small = small::fits(m, n);
+    BatchLoop loop(pool, sizes->count, cost_of(m, n, k) / 3, !is_small);
     return loop.run([&](int64_t i, size_t) {
       T* matrix = matrices + i * size;
       int32_t* pivot = pivots->typed_data() + i * k;
+      if (is_small) return small::factor_lu(m, n, matrix, pivot);
       // info > 0 means a zero on the diagonal of U, which is a valid result.
       if (lapack::getrf(m, n, matrix, m, pivot) < 0) {
         fill_nan(matrix, size);

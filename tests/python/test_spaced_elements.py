@@ -14,8 +14,8 @@ import pytest
 
 pytestmark = pytest.mark.usefixtures("x64")
 
-DTYPES = ("int8", "float16", "float32", "float64", "complex128")
-SIZES = (1, 8, 17, 65, 5001)
+DTYPES = ("int8", "float32", "complex128")
+SIZES = (1, 17, 5001)
 
 
 def counted(shape: tuple[int, ...], dtype: str) -> np.ndarray:
@@ -89,8 +89,8 @@ def test_triangles_at_any_diagonal(k: int) -> None:
 
 
 @pytest.mark.parametrize("mode", ["fill", "clip", "promise_in_bounds"])
-@pytest.mark.parametrize("index", ["int8", "int32", "int64", "uint32"])
-@pytest.mark.parametrize("shape", [(5, 300, 17), (300, 9), (4, 3), (2, 3, 4, 70), (1000,)])
+@pytest.mark.parametrize("index", ["int8", "int32", "int64"])
+@pytest.mark.parametrize("shape", [(5, 300, 17), (300, 9), (4, 3), (2, 3, 70), (1000,)])
 def test_elements_along_an_axis(shape: tuple[int, ...], index: str, mode: str) -> None:
     random = np.random.default_rng(len(shape))
     for dtype, axis in product(("int8", "float32", "complex128"), range(len(shape))):

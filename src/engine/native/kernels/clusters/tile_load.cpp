@@ -275,23 +275,31 @@ Counting::Counting(ShapeDtype result, int64_t dimension)
 }
 
 void Counting::load(int64_t first, int64_t count, void* target) const {
+  const size_t width = convert_.target_width;
   auto* to = static_cast<std::byte*>(target);
+  alignas(16) std::byte numbers[kBlock * kMaxComputeWidth];
   int64_t value = first / inner_ % size_, repeated = first % inner_;
   while (count > 0) {
-    // The next numbers are consecutive, or the same.
-    const int64_t run = std::min(count, inner_ == 1 ? size_ - value : inner_ - repeated);
+    int64_t run = 0;  // elements
     if (inner_ == 1) {
+      run = std::min(count, size_ - value);
       load_numbers(value, run, to);
       value += run;
+    } else if (repeated == 0 && count >= inner_) {
+      const int64_t values = std::min({count / inner_, size_ - value, kBlock});
+      load_numbers(value, values, numbers);
+      repeat_elements(to, numbers, width, values, inner_);
+      run = values * inner_;
+      value += values;
     } else {
-      std::byte element[kMaxComputeWidth];
-      convert_.run(&value, element, 1);
-      fill_elements(to, element, convert_.target_width, run);
+      run = std::min(count, inner_ - repeated);
+      load_numbers(value, 1, numbers);
+      fill_elements(to, numbers, width, run);
       repeated += run;
       if (repeated == inner_) repeated = 0, ++value;
     }
     if (value == size_) value = 0;
-    to += static_cast<size_t>(run) * convert_.target_width;
+    to += static_cast<size_t>(run) * width;
     count -= run;
   }
 }
