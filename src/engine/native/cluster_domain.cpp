@@ -209,6 +209,14 @@ bool is_take(const Program& program, const Equation& equation, const GatherParam
   return windows.line() && Take::of(windows, params, operand.dtype(), indices.dtype());
 }
 
+bool is_cheap_pad(const Program& program, const Equation& equation, const PadParams& params) {
+  const ShapeDtype result = program.variable_types[equation.outputs[0]];
+  if (!equation.inputs[0].is_variable() || result.size() < 2) return false;
+  const auto padded =
+      Padded::of(program.type_of(equation.inputs[0]), result, params.padding_config);
+  return padded && padded->is_worth_loading();
+}
+
 bool is_cheap_join(const Program& program, const Equation& equation, int64_t dimension) {
   if (equation.inputs.size() > kMostJoined) return false;
   std::vector<Joined::Operand> operands;
@@ -286,6 +294,10 @@ Role role_of(const Program& program, const Equation& equation) {
                          is_cheap_move(program, equation);
     return is_move ? Role::kMove : Role::kNone;
   }
+  if (const auto* params = try_params<PadParams>(equation.params.get())) {
+    const bool is_of_numbers = is_ordinary(out) && is_ordinary(program.type_of(equation.inputs[0]));
+    return is_of_numbers && is_cheap_pad(program, equation, *params) ? Role::kPad : Role::kNone;
+  }
   if (const auto* params = try_params<GatherParams>(equation.params.get())) {
     const bool is_of_numbers = is_ordinary(out) && is_ordinary(program.type_of(equation.inputs[0]));
     return is_of_numbers && is_take(program, equation, *params) ? Role::kTake : Role::kNone;
@@ -336,6 +348,7 @@ std::optional<Extent> place_in(const Program& program, const Equation& equation,
       break;
     case Role::kMove:
     case Role::kJoin:
+    case Role::kPad:
       found = extent_of_move(program, equation, extents, grown);
       break;
     case Role::kTake:
@@ -419,8 +432,9 @@ std::string misfit(const Program& program, const Equation& equation, Role role,
       (role == Role::kMove && domain.has_reduction && is_transposed_move(program, equation))) {
     return "a cluster that reads a transposed matrix reduces nothing";
   }
-  if (role == Role::kMove || role == Role::kJoin || role == Role::kTake)
+  if (role == Role::kMove || role == Role::kJoin || role == Role::kPad || role == Role::kTake) {
     return "it reads elements of other tiles than it writes";
+  }
   const ShapeDtype in = program.type_of(equation.inputs[0]);
   const ShapeDtype out = program.variable_types[equation.outputs[0]];
   if (role == Role::kReduction && in.size() / out.size() > kMaxReducedColumns) {

@@ -42,6 +42,7 @@ enum class Role : uint8_t {
   kMove,             // selects or permutes the elements of an operand from outside
   kPart,             // a slice of such an operand that only a kJoin reads
   kJoin,             // concatenates operands from outside, and kParts
+  kPad,              // adds elements around an operand from outside
   kTake,             // takes elements of an operand from outside at the indices of another one
   kCount,            // iota
   kReduction,        // along the last dimensions

@@ -46,8 +46,8 @@ std::optional<Value> Products::add(Builder& builder, const Program& program,
                              temporary.address_of(matrix));
 }
 
-// Like the kernel: element i of the vector goes to sum i modulo kSums, and the sums are added in
-// pairs.
+// Like the kernel: one product is not summed; element i of a longer vector goes to sum i modulo
+// kSums, and the sums are added in pairs.
 Value Products::vector_times_matrix(Builder& builder, ShapeDtype result, int64_t depth, Arg vector,
                                     Arg matrix) const {
   constexpr auto kSums = static_cast<int64_t>(kRowSums);
@@ -58,6 +58,17 @@ Value Products::vector_times_matrix(Builder& builder, ShapeDtype result, int64_t
   // The sums of a block of registers fit in the registers of the processor.
   const size_t block = processor().has_masks ? 4 : 2;
   Value made{result, {}};
+  if (depth == 1) {
+    const Arg factor = builder.add(Op::kLoadRepeated, type, {vector});
+    for (size_t part = 0; part < packing_.num_parts(result); ++part) {
+      const auto at = static_cast<int64_t>(part) * type.bytes();
+      const auto bytes = static_cast<uint8_t>(packing_.part_bytes(result, part));
+      const Arg column = builder.add(
+          {.op = Op::kLoad, .bytes = bytes, .type = type, .args = {offset(builder, matrix, at)}});
+      made.parts.push_back(builder.add(Op::kFloatMul, type, {factor, column}));
+    }
+    return made;
+  }
   for (size_t first = 0; first < packing_.num_parts(result); first += block) {
     const size_t num_parts = std::min(block, packing_.num_parts(result) - first);
     std::vector<std::array<Reg, kSums>> sums(num_parts);

@@ -172,6 +172,8 @@ class TileRunner {
         return plan_.views[step.index].load(input, first_, size, output);
       case TileStep::Kind::kJoin:
         return join(plan_.joins[step.index], size, output);
+      case TileStep::Kind::kPad:
+        return plan_.pads[step.index].load(input, at(step.inputs[1]), first_, size, output);
       case TileStep::Kind::kTake:
         return plan_.takes[step.index].run(input, at(step.inputs[1]), size, output);
       case TileStep::Kind::kCount:

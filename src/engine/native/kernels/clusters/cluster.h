@@ -44,6 +44,7 @@ struct TileStep {
     kFinishSum,  // of the parts that code computed, for each row
     kLoad,       // reads a tile of a strided view
     kJoin,       // reads a tile of operands side by side
+    kPad,        // reads a tile of the first input with the second one around it
     kTake,       // takes elements of the second input at the indices in the first
     kCount,      // the numbers of an iota
     kCode,       // machine code for several loops
@@ -51,7 +52,7 @@ struct TileStep {
   Kind kind = Kind::kLoop;
   Extent extent = Extent::kFull;  // of the output
   uint32_t width = 0;             // of a repeated element
-  uint32_t index = 0;             // of the conversion, reduction, view, join, take, iota or code
+  uint32_t index = 0;  // of the conversion, reduction, view, join, pad, take, iota or code
   TileAddress inputs[kMaxElementwiseInputs];
   TileAddress output;
   Loop loop = nullptr;
@@ -113,6 +114,7 @@ struct ClusterPlan {
     std::vector<uint32_t> bases;
   };
   std::vector<Join> joins;
+  std::vector<Padded> pads;
   std::vector<Take> takes;
   std::vector<Counting> countings;
   Storage constants;

@@ -184,6 +184,10 @@ class Steps {
       found_[output] = add_join(equation);
       return;
     }
+    if (role == Role::kPad) {
+      found_[output] = add_pad(equation);
+      return;
+    }
     if (role == Role::kTake) {
       found_[output] = add_take(equation);
       return;
@@ -314,6 +318,23 @@ class Steps {
     made_.plan.joins.push_back({Joined(result, dimension, operands), std::move(bases)});
     const auto index = static_cast<uint32_t>(made_.plan.joins.size() - 1);
     return add_step({.kind = Kind::kJoin, .index = index}, Extent::kFull, result.dtype());
+  }
+
+  size_t add_pad(const Equation& equation) {
+    const Atom array = equation.inputs[0];
+    const ShapeDtype from = body_.type_of(array);
+    const ShapeDtype type = body_.variable_types[equation.outputs[0]];
+    const size_t base = add_base({.operand = input_number_.at(array.index),
+                                  .extent = Extent::kScalar,
+                                  .width = width_of(from.dtype()),
+                                  .is_part = true},
+                                 from.dtype());
+    const auto& params = params_as<PadParams>(equation.params.get());
+    made_.plan.pads.push_back(*Padded::of(from, type, params.padding_config));
+    return add_step({.kind = Kind::kPad,
+                     .inputs = {base, operand(equation.inputs[1], Extent::kScalar)},
+                     .index = static_cast<uint32_t>(made_.plan.pads.size() - 1)},
+                    Extent::kFull, type.dtype());
   }
 
   size_t add_take(const Equation& equation) {

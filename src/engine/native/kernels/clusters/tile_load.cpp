@@ -234,6 +234,80 @@ void Joined::load(const std::byte* const* sources, int64_t first, int64_t count,
   });
 }
 
+std::optional<Padded> Padded::of(ShapeDtype operand, ShapeDtype result,
+                                 const PaddingConfig& config) {
+  Padded padded;
+  padded.width_ = static_cast<int64_t>(byte_width(result.dtype()));
+  const std::vector<int64_t> strides = dense_strides(operand.shape());
+  for (size_t i = 0; i < config.size(); ++i) {
+    const int64_t size = result.shape()[i], inside = operand.shape()[i], low = config[i].low;
+    if (config[i].interior != 0 && inside > 1) return std::nullopt;
+    padded.first_ -= low * strides[i];
+    const Dimension next = {size, std::clamp<int64_t>(low, 0, size),
+                            std::clamp<int64_t>(low + inside, 0, size), strides[i]};
+    std::vector<Dimension>& all = padded.dimensions_;
+    // Rows without padding follow each other.
+    const bool is_whole = next.begin == 0 && next.end == size && inside == size;
+    if (is_whole && !all.empty()) {
+      all.back() = {all.back().size * size, all.back().begin * size, all.back().end * size,
+                    next.stride};
+    } else {
+      all.push_back(next);
+    }
+  }
+  if (padded.dimensions_.empty()) padded.dimensions_.push_back({1, 0, 1, 1});
+  return padded;
+}
+
+bool Padded::is_worth_loading() const { return dimensions_.back().size >= kLeastRun; }
+
+void Padded::load(const void* operand, const void* padding, int64_t first, int64_t count,
+                  void* target) const {
+  const Dimension& last = dimensions_.back();
+  const size_t num_outer = dimensions_.size() - 1;
+  int64_t index[kMaxRank];
+  int64_t at = first % last.size, row = first / last.size, offset = first_;
+  for (size_t d = num_outer; d-- > 0; row /= dimensions_[d].size) {
+    index[d] = row % dimensions_[d].size;
+    offset += index[d] * dimensions_[d].stride;
+  }
+  const auto next_row = [&] {
+    for (size_t d = num_outer; d-- > 0;) {
+      offset += dimensions_[d].stride;
+      if (++index[d] < dimensions_[d].size) return;
+      offset -= dimensions_[d].size * dimensions_[d].stride;
+      index[d] = 0;
+    }
+  };
+  const auto is_inside = [&] {
+    for (size_t d = 0; d < num_outer; ++d) {
+      if (!dimensions_[d].has(index[d])) return false;
+    }
+    return true;
+  };
+  const auto* from = static_cast<const std::byte*>(operand);
+  auto* to = static_cast<std::byte*>(target);
+  for (; count > 0; at = 0, next_row()) {
+    const int64_t end = std::min(last.size, at + count);
+    count -= end - at;
+    // The parts of the row before, of and after the operand.
+    const bool has_any = is_inside();
+    const int64_t begin_inside = has_any ? std::clamp(last.begin, at, end) : end;
+    const int64_t end_inside = has_any ? std::clamp(last.end, begin_inside, end) : end;
+    const auto width = static_cast<size_t>(width_);
+    const int64_t before = begin_inside - at, inside = end_inside - begin_inside;
+    if (before > 0) fill_elements(to, padding, width, before);
+    to += before * width_;
+    if (inside > 0) {
+      copy_bytes(from + (offset + begin_inside * last.stride) * width_, to,
+                 static_cast<size_t>(inside * width_));
+    }
+    to += inside * width_;
+    if (end > end_inside) fill_elements(to, padding, width, end - end_inside);
+    to += (end - end_inside) * width_;
+  }
+}
+
 namespace {
 
 template <class T>

@@ -1,5 +1,5 @@
 // Loads tiles of a cluster other than whole operands: strided elements of an operand, operands side
-// by side, and the numbers of an iota.
+// by side, operands with elements around them, and the numbers of an iota.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <farcall/core/shape_dtype.h>
+#include <farcall/primitives/indexing.h>
 
 #include "engine/native/kernels/elementwise/convert.h"
 #include "engine/native/kernels/movement/moves.h"
@@ -88,6 +89,36 @@ class Joined {
   std::vector<Run> runs_;  // by operand
   int64_t all_ = 0;        // their sum
   int64_t width_;
+};
+
+// An operand with elements of one value around it, or less its outermost elements.
+class Padded {
+ public:
+  // No value if there is padding between elements.
+  static std::optional<Padded> of(ShapeDtype operand, ShapeDtype result,
+                                  const PaddingConfig& config);
+
+  // Whether runs are long enough to be loaded tile by tile.
+  bool is_worth_loading() const;
+
+  bool operator==(const Padded&) const = default;
+
+  // Writes elements [first, first + count) to `target`.
+  void load(const void* operand, const void* padding, int64_t first, int64_t count,
+            void* target) const;
+
+ private:
+  // Of the result: elements begin to end - 1 are the operand's.
+  struct Dimension {
+    int64_t size, begin, end;
+    int64_t stride;  // in the operand, in elements
+    bool has(int64_t i) const { return i >= begin && i < end; }
+    bool operator==(const Dimension&) const = default;
+  };
+
+  std::vector<Dimension> dimensions_;  // at least one
+  int64_t first_ = 0;                  // where element 0 of the result would be in the operand
+  int64_t width_ = 0;
 };
 
 // The numbers of an iota.

@@ -60,8 +60,8 @@ bool TileSizes::has_free_rows() const {
 bool TileSizes::has_free_columns() const {
   const auto moves = [](const TileDraft& draft) {
     using Kind = TileStep::Kind;
-    return draft.kind == Kind::kLoad || draft.kind == Kind::kJoin || draft.kind == Kind::kTake ||
-           draft.kind == Kind::kCount;
+    return draft.kind == Kind::kLoad || draft.kind == Kind::kJoin || draft.kind == Kind::kPad ||
+           draft.kind == Kind::kTake || draft.kind == Kind::kCount;
   };
   return domain_.columns == 0 && std::ranges::any_of(drafts_, moves);
 }

@@ -127,6 +127,14 @@ bool plan_in_place(Operand& operand, const Parts& parts, std::span<const int64_t
   if (!row || !column) return false;
   operand.row_stride = *row;
   operand.column_stride = *column;
+  // Neighbours of a vector that are neighbours of other batches' are faster after a transpose.
+  if ((columns == 1) != (rows == 1)) {
+    const int64_t stride = columns == 1 ? operand.row_stride : operand.column_stride;
+    const bool is_beside_others = std::ranges::any_of(parts.batch, [&](int64_t dimension) {
+      return strides[dimension] == 1 && shape[dimension] > 1;
+    });
+    if (stride != 1 && is_beside_others) return false;
+  }
   // A dimension of size 1 may be given any stride.
   if (columns == 1 && rows == 1) {
     operand.row_stride = operand.column_stride = 1;
@@ -166,8 +174,10 @@ Operand plan_operand(const ShapeDtype& type, const Parts& parts, DType compute,
     operand.rearrange =
         StridedCopy(byte_width(type.dtype()), new_shape, picked(strides, order), new_strides);
     operand.rearranged_offset = take(type.nbytes());
-    operand.column_stride = 1;
-    operand.row_stride = product_of(picked(shape, parts.columns));
+    const int64_t columns = product_of(picked(shape, parts.columns));
+    operand.row_stride = columns;
+    // A single column is described as dense, like one that is in place.
+    operand.column_stride = columns == 1 ? product_of(picked(shape, parts.rows)) : 1;
     operand.batch_strides.assign(new_strides.begin(),
                                  new_strides.begin() + static_cast<int64_t>(parts.batch.size()));
   }

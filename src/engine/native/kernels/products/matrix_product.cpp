@@ -205,6 +205,7 @@ void multiply_large(const Product& p, int64_t num_threads) {
 
 template <class T>
 void multiply_tiled(const Product& given) {
+  if (given.k == 1) return multiply_outer<T>(given);
   const Product p = with_vector_first(given);
   if (p.k == 0) {
     for (int64_t i = 0; i < p.batches.count * p.m; ++i) {

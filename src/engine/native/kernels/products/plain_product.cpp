@@ -103,7 +103,41 @@ void multiply(const Product& p) {
             });
 }
 
+template <class T>
+void multiply_row(T factor, const T* row, int64_t stride, int64_t count, T* to) {
+  if (stride == 1) {
+    for (int64_t i = 0; i < count; ++i) to[i] = factor * row[i];
+  } else {
+    for (int64_t i = 0; i < count; ++i) to[i] = factor * row[i * stride];
+  }
+}
+
 }  // namespace
+
+template <class T>
+void multiply_outer(const Product& p) {
+  constexpr int64_t kTileElements = int64_t{1} << 15;
+  const int64_t columns = std::min(p.n, kTileElements), rows = kTileElements / columns;
+  const int64_t across = (p.n + columns - 1) / columns, down = (p.m + rows - 1) / rows;
+  static const auto multiply_row_by = best_loop<multiply_row<T>>();
+  const int64_t size = saturated_product(saturated_product(p.m, p.n), p.batches.count);
+  run_tiles(p.batches.count * down * across, num_threads_for_elements(size), [&](Tiles& tiles) {
+    for (int64_t i; tiles.next(i);) {
+      const int64_t column = i % across * columns, first = i / across % down * rows;
+      const int64_t batch = i / across / down, last = std::min(first + rows, p.m);
+      const int64_t count = std::min(columns, p.n - column);
+      const auto* a = static_cast<const T*>(p.a.data) + p.batches.a_offset(batch);
+      const auto* b =
+          static_cast<const T*>(p.b.data) + p.batches.b_offset(batch) + column * p.b.column_stride;
+      auto* c = static_cast<T*>(p.c) + batch * p.m * p.c_row_stride + column;
+      for (int64_t row = first; row < last; ++row) {
+        multiply_row_by(a[row * p.a.row_stride], b, p.b.column_stride, count,
+                        c + row * p.c_row_stride);
+      }
+      if (!tiles.go_on((last - first) * count * kStepCost)) return;
+    }
+  });
+}
 
 template <class T>
 void multiply_plain(const Product& product) {
@@ -111,6 +145,8 @@ void multiply_plain(const Product& product) {
 }
 void multiply_bools(const Product& product) { multiply<uint8_t, BoolOps>(product); }
 
+template void multiply_outer<float>(const Product&);
+template void multiply_outer<double>(const Product&);
 template void multiply_plain<uint8_t>(const Product&);
 template void multiply_plain<uint16_t>(const Product&);
 template void multiply_plain<uint32_t>(const Product&);

@@ -1,5 +1,5 @@
-// Products by plain loops: of integers, bools, and complex matrices too large for BLAS's 32-bit
-// sizes.
+// Products by plain loops: of integers, bools, complex matrices too large for BLAS's 32-bit sizes,
+// and columns times rows.
 #pragma once
 
 #include "engine/native/kernels/products/matrix_product.h"
@@ -9,6 +9,10 @@ namespace farcall::native {
 // Unsigned integers and complex numbers.
 template <class T>
 void multiply_plain(const Product& product);
+
+// Products with k = 1: nothing is summed, so a product of zeros keeps its sign.
+template <class T>
+void multiply_outer(const Product& product);
 
 // Whether any pair of elements is true.
 void multiply_bools(const Product& product);
