@@ -50,6 +50,7 @@ struct ReducePlan {
   int64_t num_kept = 1, num_reduced = 1;
   int64_t inner = 1;
   bool is_inner_reduced = false;
+  bool is_in_any_order = false;  // the result does not depend on the order of combination
   // The number of results in a tile, which are all in one run of columns, and the number of tiles.
   int64_t tile_size = 1, num_tiles = 1;
   int64_t num_parts = 1;  // of each tile
@@ -154,6 +155,39 @@ void reduce_range(const ReducePlan& plan, const Operand& operand, int64_t offset
   plan.reducer.merge(others.bytes, count, accumulators);
 }
 
+// Whether reduce_narrow_rows can reduce these rows.
+bool has_narrow_rows(const ReducePlan& plan, const Operand& operand, int64_t size) {
+  constexpr int64_t kMostColumns = 32;
+  return operand.memory && plan.is_in_any_order && plan.load.is_copy() && size <= kMostColumns &&
+         size == plan.inner && plan.reduced.size() == 1 && plan.reduced[0].stride == size;
+}
+
+// The same as reduce_range for rows of few columns that follow each other: several of them are
+// combined as one row.
+void reduce_narrow_rows(const ReducePlan& plan, const Operand& operand, int64_t offset,
+                        int64_t size, int64_t first, int64_t last, void* accumulators,
+                        Tiles& tiles) {
+  constexpr int64_t kColumns = 256;
+  const int64_t together = kColumns / size, columns = together * size;
+  const auto width = static_cast<int64_t>(plan.load.source_width);
+  const auto row = [&](int64_t i) { return operand.memory + (offset + i * size) * width; };
+  Accumulators wide;
+  set_identity(plan, wide, columns);
+  for (; first + 4 * together <= last; first += 4 * together) {
+    const void* const rows[] = {row(first), row(first + together), row(first + 2 * together),
+                                row(first + 3 * together)};
+    plan.reducer.reduce_four_rows(rows, columns, wide.bytes);
+    if (!tiles.go_on(4 * columns * kElementCost)) return;
+  }
+  for (int64_t i = 0; i < together; ++i) {
+    const auto at = static_cast<size_t>(i * size) * plan.reducer.accumulator_width;
+    plan.reducer.merge(wide.bytes + at, size, accumulators);
+  }
+  for (; first < last; ++first) {
+    plan.reducer.reduce_row(row(first), size, accumulators, plan.identity);
+  }
+}
+
 void finish(const ReducePlan& plan, const Accumulators& accumulators, int64_t count,
             std::byte* output) {
   if (plan.store.is_copy()) return plan.reducer.finish(accumulators.bytes, count, output);
@@ -189,6 +223,10 @@ void reduce_part(const ReducePlan& plan, const Operand& operand, int64_t tile, i
   const int64_t rows = plan.num_reduced;
   const int64_t first = has_one_run ? 0 : at(rows, part);
   const int64_t last = has_one_run ? rows : at(rows, part + 1);
+  if (!plan.is_inner_reduced && has_narrow_rows(plan, operand, range.count)) {
+    return reduce_narrow_rows(plan, operand, range.offset, range.count, first, last,
+                              accumulators.bytes, tiles);
+  }
   if (!plan.is_inner_reduced) {
     return reduce_range(plan, operand, range.offset, range.count, range.count, first, last,
                         accumulators.bytes, tiles);
@@ -336,6 +374,8 @@ PlanPtr plan_of(ShapeDtype from, ShapeDtype to, std::span<const int64_t> axes) {
   const Reducer reducer = reducer_of<Op>(compute_dtype(from.dtype()));
   if (!reducer.finish) return nullptr;
   auto plan = make_plan(from, to, axes, reducer, identity);
+  const bool adds_up = std::is_same_v<Op, Sum> || std::is_same_v<Op, Product>;
+  plan->is_in_any_order = !adds_up || is_integer(from.dtype());
   plan->reduce_stored_runs =
       plan->load.is_copy() ? reducer.reduce_runs : loop_for_halves<Op>(from.dtype(), plan->inner);
   return plan;

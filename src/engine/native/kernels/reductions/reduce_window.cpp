@@ -2,15 +2,17 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <farcall/core/layout.h>
 #include <farcall/core/sizes.h>
+#include <farcall/primitives/reduce.h>
 #include <farcall/primitives/reduce_window.h>
 
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/instruction_sets.h"
-#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/reductions/sliding_window.h"
 #include "engine/native/kernels/scratch.h"
@@ -34,6 +36,7 @@ WindowDimension plan_dimension(const Window& p, size_t i, int64_t size, int64_t 
 // ---- operations
 
 struct Sum {
+  static constexpr std::string_view kReduction = "reduce_sum";
   template <class T>
   static T identity() {
     return T(0);
@@ -44,6 +47,7 @@ struct Sum {
   }
 };
 struct Product {
+  static constexpr std::string_view kReduction = "reduce_prod";
   template <class T>
   static T identity() {
     return T(1);
@@ -54,6 +58,7 @@ struct Product {
   }
 };
 struct Maximum {
+  static constexpr std::string_view kReduction = "reduce_max";
   template <class T>
   requires(!Complex<T>) static T identity() {
     if constexpr (Float<T>) return -std::numeric_limits<T>::infinity();
@@ -65,6 +70,7 @@ struct Maximum {
   }
 };
 struct Minimum {
+  static constexpr std::string_view kReduction = "reduce_min";
   template <class T>
   requires(!Complex<T>) static T identity() {
     if constexpr (Float<T>) return std::numeric_limits<T>::infinity();
@@ -185,9 +191,37 @@ void run_reduce_window(const KernelCall& call) {
   if (from != call.operands[1]) plan.store.run(from, call.operands[1], plan.output_size);
 }
 
+// Windows side by side along one dimension, without gaps, are rows or columns of a matrix, which
+// the kernel of the reduction reduces faster. No kernel for other windows.
+Kernel make_reduction(std::string_view reduction, Types inputs, Types outputs,
+                      const ReduceWindowParams& p) {
+  constexpr int64_t kLeastWindow = 16, kLeastColumns = 32;
+  Shape shape;
+  std::vector<int64_t> axes;
+  int64_t inner = 1;
+  for (size_t i = 0; i < p.window_dimensions.size(); ++i) {
+    const int64_t window = p.window_dimensions[i], count = outputs[0].shape()[i];
+    const bool fits = p.window_strides[i] == window && p.base_dilation[i] == 1 &&
+                      p.window_dilation[i] == 1 && p.padding[i] == std::pair<int64_t, int64_t>() &&
+                      inputs[0].shape()[i] == count * window;
+    if (!fits || (window != 1 && (window < kLeastWindow || !axes.empty()))) return {};
+    shape.push_back(count);
+    inner *= count;
+    if (window == 1) continue;
+    axes.push_back(static_cast<int64_t>(shape.size()));
+    shape.push_back(window);
+    inner = 1;
+  }
+  if (axes.empty() || shape.size() > kMaxRank || (inner != 1 && inner < kLeastColumns)) return {};
+  const ShapeDtype divided(inputs[0].dtype(), shape);
+  const ParamsPtr params = make_params(ReduceParams{axes});
+  return find_kernel(reduction)({&divided, 1}, outputs, params.get());
+}
+
 template <class Op>
 Kernel make_reduce_window(Types inputs, Types outputs, const Params* params) {
   const auto& p = params_as<ReduceWindowParams>(params);
+  if (Kernel kernel = make_reduction(Op::kReduction, inputs, outputs, p); kernel.run) return kernel;
   const DType dtype = inputs[0].dtype(), compute = compute_dtype(dtype);
   auto plan = std::make_shared<ReducePlan>();
   for_each_compute_type([&]<class T>() {
@@ -223,11 +257,13 @@ Kernel make_reduce_window(Types inputs, Types outputs, const Params* params) {
 
 // ---- selections
 
-constexpr int64_t kNothing = -1;
-
 struct SelectPlan {
+  // Without the last dimensions that have no windows, which make up `inner` elements side by side.
   std::vector<WindowDimension> dimensions;
-  int64_t positions = 1, window = 1;
+  int64_t inner = 1;
+  // Positions before the inner dimensions; those of one group and of others share no element.
+  int64_t num_groups = 1, positions = 1;
+  int64_t window = 1;
   Conversion load, store;
   int64_t num_values = 0, num_elements = 0, num_results = 0;
   size_t values = 0, elements = 0, results = 0;  // offsets in scratch
@@ -235,21 +271,21 @@ struct SelectPlan {
                void* results) = nullptr;
 };
 
-// The element selected by the window at a position; kNothing if the window covers no element.
-template <class T, bool is_max>
-int64_t selected(const SelectPlan& plan, const T* elements, int64_t position) {
+// Calls visit(offset) for the places of the window at a position, in row-major order. There are
+// none if the window covers no element.
+template <class Visit>
+void for_each_place(const SelectPlan& plan, int64_t position, Visit visit) {
   Covered at[kMaxRank];
   int64_t numbers[kMaxRank], offset = 0;
   const size_t rank = plan.dimensions.size();
   for (size_t i = rank; i-- > 0;) {
     at[i] = plan.dimensions[i].places(position % plan.dimensions[i].num_positions);
-    if (at[i].count == 0) return kNothing;
+    if (at[i].count == 0) return;
     position /= plan.dimensions[i].num_positions;
     offset += at[i].offset;
     numbers[i] = 0;
   }
-  int64_t best = offset;
-  // Counts through the places in row-major order.
+  visit(offset);
   for (size_t i = rank; i-- > 0;) {
     offset += at[i].offset_step;
     if (++numbers[i] == at[i].count) {
@@ -257,30 +293,67 @@ int64_t selected(const SelectPlan& plan, const T* elements, int64_t position) {
       numbers[i] = 0;
       continue;
     }
-    const bool is_kept =
-        is_max ? elements[best] >= elements[offset] : elements[best] <= elements[offset];
-    if (!is_kept) best = offset;
+    visit(offset);
     i = rank;
   }
-  return best;
+}
+
+constexpr int64_t kSelectedAtOnce = 128;
+
+// Keeps the first of equal elements, and no NaN.
+template <class T, bool is_max>
+void select_better(const T* elements, int64_t offset, int64_t count, T* best, int64_t* places) {
+  for (int64_t i = 0; i < count; ++i) {
+    const bool is_kept = is_max ? best[i] >= elements[i] : best[i] <= elements[i];
+    best[i] = is_kept ? best[i] : elements[i];
+    places[i] = is_kept ? places[i] : offset;
+  }
+}
+
+// For each of `count` elements side by side, the place that the window at a position selects.
+// Returns false if the window covers no element.
+template <class T, bool is_max>
+bool select_places(const SelectPlan& plan, const T* elements, int64_t position, int64_t count,
+                   int64_t* places) {
+  static const auto select = best_loop<select_better<T, is_max>>();
+  T best[kSelectedAtOnce];
+  bool is_first = true;
+  for_each_place(plan, position, [&](int64_t offset) {
+    if (!std::exchange(is_first, false))
+      return select(elements + offset, offset, count, best, places);
+    std::copy_n(elements + offset, count, best);
+    std::fill_n(places, count, offset);
+  });
+  return !is_first;
 }
 
 template <class T, bool is_max, bool is_scatter>
 void run_selection(const SelectPlan& plan, const void* values, const void* elements,
                    void* results) {
+  const auto* x = static_cast<const T*>(elements);
   const auto* from = static_cast<const T*>(values);
   auto* to = static_cast<T*>(results);
   if (is_scatter) std::fill_n(to, plan.num_results, T(0));
-  InterruptCounter counter;
-  for (int64_t i = 0; i < plan.positions; ++i) {
-    counter.add(plan.window);
-    const int64_t place = selected<T, is_max>(plan, static_cast<const T*>(elements), i);
-    if (is_scatter) {
-      if (place != kNothing) to[place] += from[i];
-    } else {
-      to[i] = place == kNothing ? T(0) : from[place];
+  const int64_t cost = saturated_product(plan.window, kStepCost);
+  const int64_t num_threads = num_threads_for(saturated_product(cost, plan.num_values));
+  const int64_t of_group = plan.positions / std::max<int64_t>(plan.num_groups, 1);
+  run_tiles(plan.num_groups, num_threads, [&](Tiles& tiles) {
+    int64_t places[kSelectedAtOnce];
+    for (int64_t group; tiles.next(group);) {
+      for (int64_t i = group * of_group; i < (group + 1) * of_group; ++i) {
+        for (int64_t start = 0; start < plan.inner; start += kSelectedAtOnce) {
+          const int64_t count = std::min(plan.inner - start, kSelectedAtOnce);
+          const bool has_any = select_places<T, is_max>(plan, x + start, i, count, places);
+          const int64_t first = i * plan.inner + start;
+          for (int64_t c = 0; c < count; ++c) {
+            if (!is_scatter) to[first + c] = has_any ? from[places[c] + start + c] : T(0);
+            if (is_scatter && has_any) to[places[c] + start + c] += from[first + c];
+          }
+          if (!tiles.go_on(saturated_product(count, cost))) return;
+        }
+      }
     }
-  }
+  });
 }
 
 void run_select(const KernelCall& call) {
@@ -311,10 +384,19 @@ Kernel make_select(Types inputs, Types outputs, const Params* params) {
   const auto shape = inputs[1].shape();
   const auto strides = strides_of(shape, row_major(shape.size()));
   const auto positions = is_scatter ? inputs[0].shape() : outputs[0].shape();
-  for (size_t i = 0; i < shape.size(); ++i) {
+  const auto has_windows = [&](size_t i) {
+    return p.window_dimensions[i] != 1 || p.window_strides[i] != 1 || p.base_dilation[i] != 1 ||
+           p.padding[i] != std::pair<int64_t, int64_t>();
+  };
+  size_t num_outer = shape.size();
+  while (num_outer > 0 && !has_windows(num_outer - 1)) plan->inner *= shape[--num_outer];
+  bool is_group = true;
+  for (size_t i = 0; i < num_outer; ++i) {
     plan->dimensions.push_back(plan_dimension(p, i, shape[i], positions[i], strides[i]));
     plan->positions = saturated_product(plan->positions, positions[i]);
     plan->window = saturated_product(plan->window, p.window_dimensions[i]);
+    is_group = is_group && !has_windows(i);
+    if (is_group) plan->num_groups *= positions[i];
   }
   plan->load = make_conversion(dtype, compute);
   plan->store = make_conversion(compute, dtype);

@@ -98,6 +98,18 @@ struct ReducerLoops {
     }
     return done;
   }
+  // In the order of reduce_lanes, several runs at a time.
+  template <int64_t kSize>
+  static void reduce_short_runs(const T* x, int64_t count, A identity, A* to) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < count; ++i) {
+      A result = identity;
+      for (int64_t j = 0; j < kSize; ++j) {
+        result = Op::combine(result, static_cast<A>(x[i * kSize + j]));
+      }
+      to[i] = Op::combine(to[i], result);
+    }
+  }
   static void reduce_runs(const void* x, int64_t count, int64_t size, void* accumulators,
                           const Element& identity) {
     const auto* from = static_cast<const T*>(x);
@@ -105,6 +117,16 @@ struct ReducerLoops {
     if constexpr (std::is_same_v<Op, Sum> && std::is_same_v<T, float>) {
       // Summing in double makes the splitting of long runs unnecessary.
       if (size >= kPartsOfSum) return add_sums(from, count, size, identity.as<A>(), to);
+    }
+    switch (size) {
+      case 2:
+        return reduce_short_runs<2>(from, count, identity.as<A>(), to);
+      case 3:
+        return reduce_short_runs<3>(from, count, identity.as<A>(), to);
+      case 4:
+        return reduce_short_runs<4>(from, count, identity.as<A>(), to);
+      default:
+        break;
     }
     for (int64_t i = 0; i < count; ++i, from += size) {
       if constexpr (kIsExtreme) {
