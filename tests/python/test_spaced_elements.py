@@ -123,3 +123,19 @@ def test_short_rows_along_an_axis(width: int) -> None:
     gradient = fc.jit(fc.grad(lambda x: (rows(fc, fnp)(x, places) ** 2).sum()))(x)
     wanted = jax.grad(lambda x: (rows(jax, jnp)(x, places) ** 2).sum())(x)
     np.testing.assert_allclose(np.asarray(gradient), np.asarray(wanted), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
+def test_transposes_of_few_rows_or_columns(dtype: str) -> None:
+    for few, many in product(range(1, 7), (1, 17, 1500)):
+        x = counted((many, few), dtype)
+        np.testing.assert_array_equal(np.asarray(fnp.asarray(x).T.copy()), x.T)
+        np.testing.assert_array_equal(np.asarray(fnp.asarray(x.T.copy()).T.copy()), x)
+        stack = counted((3, many, few), dtype)
+        found = np.asarray(fnp.transpose(stack, (0, 2, 1)))
+        np.testing.assert_array_equal(found, stack.transpose(0, 2, 1))
+        found = np.asarray(fnp.transpose(stack, (2, 1, 0)))
+        np.testing.assert_array_equal(found, stack.transpose(2, 1, 0))
+    large = counted((70_000, 3), dtype)  # on several threads
+    np.testing.assert_array_equal(np.asarray(fnp.transpose(large)), large.T)
+    np.testing.assert_array_equal(np.asarray(fnp.transpose(large.T.copy())), large)

@@ -336,16 +336,45 @@ void StridedCopy::choose_inner() {
     row_ = outer_[i];
     std::copy(outer_ + i + 1, outer_ + num_outer_, outer_ + i);
     --num_outer_;
-    return;
+    return choose_transpose();
+  }
+}
+
+void StridedCopy::choose_transpose() {
+  constexpr int64_t kFew = 4;
+  if (column_.size <= kFew && row_.target == column_.size * width_) {
+    inner_ = Inner::kInterleaved;
+    interleave_ = find_interleave(width_);
+  } else if (row_.size <= kFew && column_.source == row_.size * width_) {
+    inner_ = Inner::kDeinterleaved;
+    take_spaced_ = find_take_spaced(width_);
+  }
+}
+
+// Few rows of the source, whose elements are next to each other in the target; or the reverse.
+void StridedCopy::run_few(const std::byte* source, std::byte* target, int64_t count) const {
+  if (inner_ == Inner::kInterleaved) {
+    const void* rows[4];
+    for (int64_t i = 0; i < column_.size; ++i) rows[i] = source + i * column_.source;
+    return interleave_(rows, column_.size, 0, count, target);
+  }
+  // Elements of all columns are taken while they are in the cache.
+  constexpr int64_t kBlock = 1024;
+  for (int64_t first = 0; first < count; first += kBlock) {
+    for (int64_t i = 0; i < row_.size; ++i) {
+      take_spaced_(source + i * row_.source + first * column_.source, row_.size,
+                   std::min(kBlock, count - first),
+                   target + i * row_.target + first * column_.target);
+    }
   }
 }
 
 // Copies `count` elements of the inner dimension from `first` on, or `count` rows of the target.
 void StridedCopy::run_inner(const std::byte* source, std::byte* target, int64_t first,
                             int64_t count) const {
-  const Dimension& cut = has_rows() ? row_ : column_;
-  source += first * cut.source;
-  target += first * cut.target;
+  source += first * cut().source;
+  target += first * cut().target;
+  if (is_of_few()) return run_few(source, target, count);
   if (is_streamed_) return copy_lines(source, target, count * width_);
   if (inner_ == Inner::kBytes) {
     return copy_bytes(source, target, static_cast<size_t>(count * width_));
@@ -358,6 +387,8 @@ void StridedCopy::run_inner(const std::byte* source, std::byte* target, int64_t 
       case Inner::kNothing:
       case Inner::kBytes:
       case Inner::kRepeatEach:
+      case Inner::kInterleaved:
+      case Inner::kDeinterleaved:
         return;
       case Inner::kRepeat:
         return repeat<T>(source, target, count);
@@ -407,8 +438,8 @@ void StridedCopy::run(const void* source, void* target) const {
   if (inner_ == Inner::kNothing) return;
   const auto* from = static_cast<const std::byte*>(source);
   auto* to = static_cast<std::byte*>(target);
-  const int64_t length = has_rows() ? row_.size : column_.size;
-  const int64_t across = has_rows() ? column_.size : 1;
+  const int64_t length = cut().size;
+  const int64_t across = has_rows() ? row_.size * column_.size / length : 1;
   const int64_t elements = num_inner_ * length * across;
   if (elements < kPolledElements) return run_some(from, to, 0, num_inner_, 0, length);
   // A tile is several inner copies, or a part of one.
@@ -416,7 +447,7 @@ void StridedCopy::run(const void* source, void* target) const {
   const int64_t part = std::max(kTileElements / across / kPartUnit, int64_t{1}) * kPartUnit;
   const int64_t parts = (length - 1) / part + 1;
   const int64_t num_tiles = ((num_inner_ - 1) / per_tile + 1) * parts;
-  const bool is_simple = inner_ != Inner::kStrided && inner_ != Inner::kTransposed;
+  const bool is_simple = inner_ != Inner::kStrided && inner_ != Inner::kTransposed && !is_of_few();
   const int64_t num_threads = num_threads_for_elements(is_simple ? elements / 4 : elements);
   run_tiles(num_tiles, num_threads, [&](Tiles& tiles) {
     for (int64_t tile; tiles.next(tile);) {

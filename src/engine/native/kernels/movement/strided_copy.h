@@ -50,15 +50,28 @@ class StridedCopy {
     kReversed,
     kStrided,
     kTransposed,
+    kInterleaved,    // a transpose of few rows: their elements in turn
+    kDeinterleaved,  // a transpose of few columns: each is taken out
   };
   // Whether the two innermost dimensions are copied together.
-  bool has_rows() const { return inner_ == Inner::kTransposed || inner_ == Inner::kRepeatEach; }
+  bool has_rows() const {
+    return inner_ == Inner::kTransposed || inner_ == Inner::kRepeatEach || is_of_few();
+  }
+  bool is_of_few() const {
+    return inner_ == Inner::kInterleaved || inner_ == Inner::kDeinterleaved;
+  }
+  // The dimension that threads share.
+  const Dimension& cut() const {
+    return has_rows() && inner_ != Inner::kDeinterleaved ? row_ : column_;
+  }
 
   void add_dimensions(std::span<const int64_t> shape, std::span<const int64_t> source_strides,
                       std::span<const int64_t> target_strides);
   void merge_dimensions();
   void widen_elements();
   void choose_inner();
+  void choose_transpose();
+  void run_few(const std::byte* source, std::byte* target, int64_t count) const;
   void run_inner(const std::byte* source, std::byte* target, int64_t first, int64_t count) const;
   void run_some(const std::byte* source, std::byte* target, int64_t first, int64_t last,
                 int64_t start, int64_t count) const;
@@ -69,7 +82,8 @@ class StridedCopy {
   Dimension row_, column_;  // the inner dimensions; row_ only if has_rows()
   int64_t width_ = 1;
   Inner inner_ = Inner::kNothing;
-  TakeSpaced take_spaced_ = nullptr;  // strided, the target dense
+  TakeSpaced take_spaced_ = nullptr;  // strided with a dense target, deinterleaved
+  Interleave interleave_ = nullptr;   // interleaved
   bool is_streamed_ = false;          // dense runs request memory ahead
   bool is_past_caches_ = false;  // transposed: the target is written past the caches, if aligned
 };
