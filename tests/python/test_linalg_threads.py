@@ -10,12 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import farcall.numpy as fnp
 import numpy as np
 import pytest
-from random_matrices import random
-
-import farcall.numpy as fnp
 from farcall.scipy import linalg as scipy_linalg
+from random_matrices import random
 
 pytestmark = pytest.mark.usefixtures("x64")
 
