@@ -38,7 +38,7 @@ ffi::Error permutation_from(ffi::Buffer<ffi::S32> pivots, ffi::ResultBuffer<ffi:
         "result permutation has lists of {}, permutation_size is {}", rows, permutation_size));
   }
   if (ffi::Error error = check_pivots(pivots, count, rows); error.failure()) return error;
-  BatchLoop loop(pool, sizes->count, rows);
+  BatchLoop loop(pool, sizes->count, rows, /*calls_blas=*/false);
   return loop.run([&](int64_t i, size_t) {
     int32_t* order = permutation->typed_data() + i * rows;
     const int32_t* pivot = pivots.typed_data() + i * count;
@@ -61,7 +61,7 @@ ffi::Error exchange(ffi::AnyBuffer x, ffi::Buffer<ffi::S32> pivots, ffi::Result<
   return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     T* matrices = y->reinterpret_data<T>();
     copy_unless_same(x.reinterpret_data<T>(), matrices, static_cast<int64_t>(x.element_count()));
-    BatchLoop loop(pool, sizes->count, cost_of(count, n));
+    BatchLoop loop(pool, sizes->count, cost_of(count, n), /*calls_blas=*/false);
     return loop.run([&](int64_t i, size_t) {
       exchange_rows(matrices + i * m * n, n, n, pivots.typed_data() + i * count, count, inverse);
     });
