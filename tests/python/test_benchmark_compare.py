@@ -1,10 +1,12 @@
 """benchmarks/compare: peers agree on its rows, and a run is compared with a saved one."""
 
+import importlib
 import json
 import pathlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "python" / "compare.py"
@@ -84,3 +86,34 @@ def test_a_file_that_cannot_be_compared_is_no_slower_row(tmp_path, text, message
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_every_function_is_measured_in_both_libraries(monkeypatch):
+    pytest.importorskip("jax")
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    functions = importlib.import_module("functions")
+    libraries = {name: functions.Library(name) for name in ("farcall", "jax")}
+    arrays = functions.operands(65536)
+    rows = functions.movements() | functions.batches()
+    for name in ("kron", "take along", "vmap of dot, columns", "vmap of inverse"):
+        function, taken = rows[name]
+        found, wanted = (
+            np.asarray(lib.module.jit(lambda *a, f=function, lib=lib: f(lib, *a))(*own))
+            for lib in libraries.values()
+            for own in [[lib.np.asarray(arrays[operand]) for operand in taken]]
+        )
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3)
+
+
+def test_functions_are_shown_with_the_slowest_beside_jax_first():
+    pytest.importorskip("jax")
+    script = str(SCRIPT.with_name("functions.py"))
+    words = ["--size", "65536", "--json", "kron", "dot, columns"]
+    done = subprocess.run(
+        [sys.executable, script, *words], capture_output=True, text=True, check=True
+    )
+    found = json.loads(done.stdout)
+    assert sorted(found) == ["kron", "vmap of dot, columns"]
+    ratios = [row["ratio"]["min"] for row in found.values()]
+    assert ratios == sorted(ratios, reverse=True)
+    assert min(ratios) > 0
