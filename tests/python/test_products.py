@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 import farcall as fc
+import farcall.numpy as fnp
 import numpy as np
 import pytest
 
@@ -143,3 +144,45 @@ def test_products_of_integers_of_any_size_wrap(
         b = random.integers(*limits, (*batch, inner, columns), np.int64).astype(dtype)
         stored = [x.mT.copy() if t else x for x, t in zip((a, b), transposed, strict=True)]
         np.testing.assert_array_equal(product(*stored), np.matmul(a, b), strict=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("depth", [1, 2, 3, 5, 16, 17, 63, 64, 65, 129, 1000])
+def test_vectors_beside_each_other_have_the_bits_of_dense_ones(depth: int, dtype: str) -> None:
+    random = np.random.default_rng(depth)
+    with fc.enable_x64():
+        for count in (1, 2, 7, 16, 17, 64, 65, 300):
+            a, b = random.normal(size=(2, depth, count)).astype(dtype)
+            b[random.integers(0, depth), random.integers(0, count)] = np.nan
+            beside = np.asarray(fc.jit(lambda a, b: fnp.einsum("kn,kn->n", a, b))(a, b))
+            columns = np.asarray(fc.jit(fc.vmap(fnp.dot, in_axes=(1, 1)))(a, b))
+            dense = np.asarray(
+                fc.jit(lambda a, b: fnp.einsum("nk,nk->n", a, b))(a.T.copy(), b.T.copy())
+            )
+            np.testing.assert_array_equal(beside, dense)
+            np.testing.assert_array_equal(columns, dense)
+            wanted = (a.astype("float64") * b).sum(0)
+            within = 1e-4 if dtype == "float32" else 1e-12
+            np.testing.assert_allclose(beside, wanted, rtol=within, atol=within)
+        # Several batch dimensions, a strided one among them, and half types.
+        x = random.normal(size=(depth, 3, 40)).astype(dtype)
+        found = np.asarray(fnp.einsum("kij,kij->ij", x, x))
+        np.testing.assert_allclose(found, (x.astype("float64") ** 2).sum(0), rtol=1e-4)
+        found = np.asarray(fnp.einsum("kij,kij->ji", x, x))
+        np.testing.assert_allclose(found, (x.astype("float64") ** 2).sum(0).T, rtol=1e-4)
+        half = x.astype("float16")
+        found = np.asarray(fnp.einsum("kij,kij->ij", half, half)).astype("float64")
+        np.testing.assert_allclose(found, (half.astype("float64") ** 2).sum(0), rtol=1e-2)
+
+
+def test_products_that_sum_nothing_keep_the_sign_of_zero() -> None:
+    a, b = np.float32([[-1.0], [2.0]]), np.float32([[0.0, -0.0, np.nan, np.inf, 3.0]])
+    found, wanted = np.asarray(fnp.asarray(a) @ fnp.asarray(b)), a * b
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(np.signbit(found[:, :2]), np.signbit(wanted[:, :2]))
+
+    def step(x):  # a loop that is compiled to machine code
+        return fnp.einsum("i,ij->j", x[:1] * 0 - 1, b[:, :2])
+
+    row = np.asarray(fc.jit(lambda x: fc.lax.fori_loop(0, 3, lambda _, y: step(x), x))(a[:, 0]))
+    np.testing.assert_array_equal(np.signbit(row), [True, False])

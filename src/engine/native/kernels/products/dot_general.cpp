@@ -119,7 +119,7 @@ struct Parts {
 // Plans to use the operand in place: one stride must be 1, the other at least the size of that
 // dimension. Returns false if that does not hold.
 bool plan_in_place(Operand& operand, const Parts& parts, std::span<const int64_t> shape,
-                   const Indices& strides) {
+                   const Indices& strides, bool may_be_beside) {
   const Indices row_sizes = picked(shape, parts.rows), column_sizes = picked(shape, parts.columns);
   const int64_t rows = product_of(row_sizes), columns = product_of(column_sizes);
   const auto row = common_stride(row_sizes, picked(strides, parts.rows));
@@ -127,8 +127,8 @@ bool plan_in_place(Operand& operand, const Parts& parts, std::span<const int64_t
   if (!row || !column) return false;
   operand.row_stride = *row;
   operand.column_stride = *column;
-  // Neighbours of a vector that are neighbours of other batches' are faster after a transpose.
-  if ((columns == 1) != (rows == 1)) {
+  // Vectors beside those of other batches are faster after a transpose.
+  if (!may_be_beside && (columns == 1) != (rows == 1)) {
     const int64_t stride = columns == 1 ? operand.row_stride : operand.column_stride;
     const bool is_beside_others = std::ranges::any_of(parts.batch, [&](int64_t dimension) {
       return strides[dimension] == 1 && shape[dimension] > 1;
@@ -150,7 +150,7 @@ bool plan_in_place(Operand& operand, const Parts& parts, std::span<const int64_t
 }
 
 // Rearranges to batch, rows, columns if the operand cannot be used in place.
-Operand plan_operand(const ShapeDtype& type, const Parts& parts, DType compute,
+Operand plan_operand(const ShapeDtype& type, const Parts& parts, DType compute, bool may_be_beside,
                      size_t& scratch_bytes) {
   Operand operand;
   const auto shape = type.shape();
@@ -164,7 +164,7 @@ Operand plan_operand(const ShapeDtype& type, const Parts& parts, DType compute,
   operand.size = type.size();
   operand.convert = make_conversion(type.dtype(), compute);
   operand.batch_strides = picked(strides, parts.batch);
-  if (!plan_in_place(operand, parts, shape, strides)) {
+  if (!plan_in_place(operand, parts, shape, strides, may_be_beside)) {
     Indices order = parts.batch;
     order.insert(order.end(), parts.rows.begin(), parts.rows.end());
     order.insert(order.end(), parts.columns.begin(), parts.columns.end());
@@ -232,10 +232,18 @@ Kernel make_dot_general(Types inputs, Types outputs, const Params* params) {
   plan->m = product_of(picked(inputs[0].shape(), lhs_free));
   plan->k = product_of(picked(inputs[0].shape(), lhs_contracting));
   plan->n = product_of(picked(inputs[1].shape(), rhs_free));
+  const auto has_vectors_beside = [&](ShapeDtype type, const Indices& batch) {
+    const Indices strides = strides_of(type.shape(), row_major(type.rank()));
+    return are_beside(plan->batch_sizes, picked(strides, batch));
+  };
+  const bool are_all_beside = plan->m == 1 && plan->n == 1 &&
+                              (compute == DType::kFloat32 || compute == DType::kFloat64) &&
+                              has_vectors_beside(inputs[0], dimensions.lhs_batch) &&
+                              has_vectors_beside(inputs[1], dimensions.rhs_batch);
   plan->lhs = plan_operand(inputs[0], {dimensions.lhs_batch, lhs_free, lhs_contracting}, compute,
-                           scratch_bytes);
+                           are_all_beside, scratch_bytes);
   plan->rhs = plan_operand(inputs[1], {dimensions.rhs_batch, rhs_contracting, rhs_free}, compute,
-                           scratch_bytes);
+                           are_all_beside, scratch_bytes);
   plan->multiply = choose_multiply(*plan, compute);
   if (!plan->multiply) return {};
   plan->width = byte_width(compute);

@@ -15,16 +15,6 @@
 #include "engine/native/kernels/products/partial-inl.h"
 #include "engine/native/parallel.h"
 
-#ifndef FARCALL_MATRIX_COLUMNS_ONCE
-#define FARCALL_MATRIX_COLUMNS_ONCE
-namespace farcall::native {
-
-// The bytes of partial sums in multiply_dense_columns. They are added in pairs at the end.
-inline constexpr int64_t kLaneBytes = 256;
-
-}  // namespace farcall::native
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace farcall::native::HWY_NAMESPACE {
 namespace {
@@ -103,14 +93,14 @@ HWY_INLINE hn::Vec<D> sums_of_lanes(D d, hn::Vec<D>* vectors) {
 #endif
 }
 
-// The products of kColumns columns of B with x, each accumulated in kLaneBytes of sums, which are
+// The products of kColumns columns of B with x, each accumulated in kDotBytes of sums, which are
 // added to one vector for each column.
 template <int64_t kColumns, class T>
 HWY_INLINE void dot_columns(const T* x, const T* b, int64_t stride, int64_t size,
                             hn::Vec<hn::ScalableTag<T>>* result) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
-  constexpr int64_t kLanes = kLaneBytes / sizeof(T);
+  constexpr int64_t kLanes = kDotBytes / sizeof(T);
   constexpr auto kVectorLanes = static_cast<int64_t>(hn::MaxLanes(d));
   constexpr int64_t kNumVectors = kLanes / kVectorLanes;
   V sums[kColumns][kNumVectors];

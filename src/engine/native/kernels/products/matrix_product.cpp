@@ -203,8 +203,30 @@ void multiply_large(const Product& p, int64_t num_threads) {
   }
 }
 
+// Whether these are dot products of vectors that lie beside each other.
+bool are_vectors_beside(const Product& p) {
+  return p.m == 1 && p.n == 1 && p.k > 1 && p.a.column_stride > 1 && p.b.row_stride > 1 &&
+         are_beside(p.batches.sizes, p.batches.a_strides) &&
+         are_beside(p.batches.sizes, p.batches.b_strides);
+}
+
+template <class T>
+void multiply_all_beside(const Product& p) {
+  constexpr int64_t kVectors = 256;  // that a thread multiplies at a time
+  const int64_t count = p.batches.count;
+  run_tiles(pieces(count, kVectors), num_threads_for_elements(saturated_product(count, p.k)),
+            [&](Tiles& tiles) {
+              for (int64_t tile; tiles.next(tile);) {
+                const int64_t first = tile * kVectors, last = std::min(first + kVectors, count);
+                multiply_vectors_beside<T>(p, first, last);
+                if (!tiles.go_on(saturated_product(last - first, p.k))) return;
+              }
+            });
+}
+
 template <class T>
 void multiply_tiled(const Product& given) {
+  if (are_vectors_beside(given)) return multiply_all_beside<T>(given);
   if (given.k == 1) return multiply_outer<T>(given);
   const Product p = with_vector_first(given);
   if (p.k == 0) {
@@ -375,6 +397,14 @@ constexpr MultiplyRow kMultiply[] = {
 };
 
 }  // namespace
+
+bool are_beside(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
+  int64_t dense = 1;
+  for (size_t i = sizes.size(); i-- > 0; dense *= sizes[i]) {
+    if (sizes[i] != 1 && strides[i] != dense) return false;
+  }
+  return dense > 1;
+}
 
 Multiply find_multiply(DType compute, int64_t largest) {
   const DType key = is_integer(compute) ? unsigned_dtype(compute) : compute;

@@ -48,6 +48,8 @@ struct Product {
 inline bool is_dot(const Product& p) {
   return p.m == 1 && p.a.column_stride == 1 && p.b.row_stride == 1 && p.b.column_stride >= p.k;
 }
+// Whether the strides of batch dimensions are those of vectors one element apart.
+bool are_beside(std::span<const int64_t> sizes, std::span<const int64_t> strides);
 using Multiply = void (*)(const Product& product);
 
 // Returns null if the dtype has no product. `largest` is the largest of all sizes and strides: if

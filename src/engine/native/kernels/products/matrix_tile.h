@@ -24,6 +24,10 @@ inline constexpr int64_t kSumDepth = 256;
 // They are added in pairs at the end.
 inline constexpr int64_t kRowSums = 4;
 
+// The bytes of the partial sums of a vector times a dense column. They are added in pairs at the
+// end.
+inline constexpr int64_t kDotBytes = 256;
+
 // Elements that multiply_tile() needs for rearranged operands.
 int64_t tile_buffer_size(int64_t rows, int64_t depth);
 
@@ -49,6 +53,11 @@ void multiply_tile(const Tile<T>& tile, T* buffer, Tiles& tiles);
 // The same if A is one dense row and the columns of B are dense. Sums in another order.
 template <class T>
 void multiply_dense_columns(const Product& tile, Tiles& tiles);
+
+// Vectors times columns (m = n = 1) of the batches [first, last), which are beside each other in
+// both operands: see are_vectors_beside(). The bits are those of multiply_dense_columns.
+template <class T>
+void multiply_vectors_beside(const Product& products, int64_t first, int64_t last);
 
 // Multiplies the products [first, last) of the batches, with the bits of the functions above, if
 // they are small enough to need no rearranged operands. Returns whether they are.
