@@ -32,6 +32,20 @@ std::pair<Array, Array> strong_floats(const Array& x, const Array& y, std::strin
   return of_one_type(promote_inexact(x, y, function));
 }
 
+// Whether elements are the infinity of this sign. Some narrow floats have none, and no other value
+// may stand for it.
+Array is_infinity(const Array& x, int sign) {
+  switch (x.dtype()) {
+    case DType::kFloat16:
+    case DType::kBFloat16:
+    case DType::kFloat32:
+    case DType::kFloat64:
+      return equal(x, astype(sign * std::numeric_limits<double>::infinity(), x.dtype()));
+    default:
+      return logical_and(isinf(x), sign > 0 ? greater(x, 0) : less(x, 0));
+  }
+}
+
 // The greatest finite number of a float dtype. The bit patterns of narrow floats are ordered, so it
 // is the last finite pattern, or its negative.
 double largest_number(DType dtype) {
@@ -261,11 +275,11 @@ Array unpackbits(const Array& x_in, std::optional<int64_t> axis_in, std::optiona
 
 Array isposinf(const Array& x) {
   refuse_complex(x, "isposinf");
-  return logical_and(isinf(x), greater(x, 0));
+  return is_infinity(x, 1);
 }
 Array isneginf(const Array& x) {
   refuse_complex(x, "isneginf");
-  return logical_and(isinf(x), less(x, 0));
+  return is_infinity(x, -1);
 }
 
 // ---- comparison ----
