@@ -35,8 +35,8 @@ set(FARCALL_NATIVE_KERNELS
   order/sort_words.cpp
   order/top_k.cpp
   products/convolution.cpp
-  products/dots_beside.cpp
   products/dot_general.cpp
+  products/dots_beside.cpp
   products/matrix_product.cpp
   products/matrix_columns.cpp
   products/matrix_tile.cpp

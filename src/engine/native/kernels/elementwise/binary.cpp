@@ -227,7 +227,8 @@ struct MakeComplex {
 // By squaring, for several elements at a time, so that the loops are vectorized.
 template <Integer T>
 void integer_power(const void* const* inputs, void* output, int64_t size, int64_t) {
-  constexpr int64_t kTogether = 64;
+  constexpr int64_t kTogether = 256;
+  constexpr int kBits = 4;  // of the exponents that are used while a number is in registers
   const auto* x = static_cast<const T*>(inputs[0]);
   const auto* y = static_cast<const T*>(inputs[1]);
   auto* result = static_cast<T*>(output);
@@ -246,11 +247,17 @@ void integer_power(const void* const* inputs, void* output, int64_t size, int64_
       powers[i] = 1;
       all |= exponents[i];
     }
-    for (; all != 0; all >>= 1) {
+    for (; all != 0; all >>= kBits) {
       for (int64_t i = 0; i < count; ++i) {
-        powers[i] = choose((exponents[i] & 1) != 0, multiply(powers[i], bases[i]), powers[i]);
-        bases[i] = multiply(bases[i], bases[i]);
-        exponents[i] >>= 1;
+        T power = powers[i], base = bases[i];
+        auto exponent = exponents[i];
+#pragma GCC unroll 4
+        for (int bit = 0; bit < kBits; ++bit) {
+          power = choose((exponent & 1) != 0, multiply(power, base), power);
+          base = multiply(base, base);
+          exponent >>= 1;
+        }
+        powers[i] = power, bases[i] = base, exponents[i] = exponent;
       }
     }
     std::copy_n(powers, count, result + first);
