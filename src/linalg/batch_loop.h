@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <thread>
 
 #include <farcall/core/interrupt.h>
@@ -28,7 +29,10 @@ class BatchLoop {
   // `cost` is about the number of multiplications for one matrix. Set calls_blas to false if a step
   // calls neither BLAS nor LAPACK.
   BatchLoop(const ffi::ThreadPool& pool, int64_t count, double cost, bool calls_blas = true)
-      : pool_(pool), count_(count), cost_(cost + (calls_blas ? kCallCost : kStepCost)) {
+      : pool_(pool),
+        count_(count),
+        cost_(cost + (calls_blas ? kCallCost : kStepCost)),
+        calls_blas_(calls_blas) {
     const double all = static_cast<double>(count) * cost_;
     if (count < 2 || (calls_blas && cost < kLeastCost) || all < 2 * kThreadCost) return;
     const int64_t most = std::min(count, static_cast<int64_t>(std::min(all / kThreadCost, 1e6)));
@@ -42,7 +46,8 @@ class BatchLoop {
   // below num_workers(). Returns CANCELLED after an interrupt, which is kept on this thread.
   template <class Step>
   ffi::Error run(Step&& step) {
-    const OneBlasThread one_thread;
+    std::optional<OneBlasThread> one_thread;
+    if (calls_blas_) one_thread.emplace();
     std::atomic<int64_t> next{0};
     std::atomic<bool> is_stopped{false};
     const std::thread::id caller = std::this_thread::get_id();
@@ -71,6 +76,7 @@ class BatchLoop {
   ffi::ThreadPool pool_;
   int64_t count_;
   double cost_;
+  bool calls_blas_;
   int64_t num_workers_ = 1;
 };
 

@@ -44,8 +44,8 @@ ffi::Error solve_with_factors(ffi::AnyBuffer a, ffi::AnyBuffer lu, ffi::Buffer<f
     T* out = x->reinterpret_data<T>();
     copy_unless_same(b.reinterpret_data<T>(), out, static_cast<int64_t>(b.element_count()));
     const SideParts sides(k, n);
-    const bool is_small = small::fits(n, k);
-    BatchLoop loop(pool, sizes->count * sides.num_parts(), cost_of(n, n, sides.size(0)), !is_small);
+    BatchLoop loop(pool, sizes->count * sides.num_parts(), cost_of(n, n, sides.size(0)),
+                   !small::fits(n, k));
     return loop.run([&](int64_t step, size_t) {
       const int64_t i = step / sides.num_parts(), part = step % sides.num_parts();
       const int columns = sides.size(part);
@@ -53,13 +53,8 @@ ffi::Error solve_with_factors(ffi::AnyBuffer a, ffi::AnyBuffer lu, ffi::Buffer<f
       const int32_t* pivot = pivots.typed_data() + i * n;
       T* solution = out + i * n * k + sides.first(part);
       if (!transpose) exchange_rows(solution, k, columns, pivot, n, /*inverse=*/false);
-      for (const lapack::Triangle& how : {transpose ? upper : lower, transpose ? lower : upper}) {
-        if (is_small) {
-          small::solve_left(small::Triangle<T>(how, matrix, n), n, columns, solution, k);
-        } else {
-          lapack::trsm(how, n, columns, matrix, n, solution, k);
-        }
-      }
+      small::solve(transpose ? upper : lower, n, columns, matrix, n, solution, k);
+      small::solve(transpose ? lower : upper, n, columns, matrix, n, solution, k);
       if (transpose) exchange_rows(solution, k, columns, pivot, n, /*inverse=*/true);
     });
   });

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "linalg/lapack.h"
+#include "linalg/stack.h"
 
 namespace farcall::linalg::small {
 
@@ -22,19 +23,6 @@ T product(T x, T y) {
     return x * y;
   }
 }
-template <class T>
-T conjugate(T x) {
-  if constexpr (lapack::kIsComplex<T>) {
-    return {x.real(), -x.imag()};
-  } else {
-    return x;
-  }
-}
-template <class T>
-lapack::Real<T> magnitude(T x) {
-  return std::abs(std::real(x)) + std::abs(std::imag(x));
-}
-
 // Overwrites the lower triangle of a row-major Hermitian matrix with its Cholesky factor. Returns
 // false if it is not positive definite.
 template <class T>
@@ -49,7 +37,7 @@ bool factor_cholesky(int n, T* a) {
     for (int i = j + 1; i < n; ++i) {
       T* const row = a + i * n;
       T sum = row[j];
-      for (int k = 0; k < j; ++k) sum -= product(row[k], conjugate(pivot_row[k]));
+      for (int k = 0; k < j; ++k) sum -= product(row[k], conj(pivot_row[k]));
       row[j] = sum / root;
     }
   }
@@ -63,7 +51,7 @@ void factor_lu(int m, int n, T* a, int32_t* pivots) {
     T* const column = a + k * m;
     int pivot = k;
     for (int i = k + 1; i < m; ++i) {
-      if (magnitude(column[i]) > magnitude(column[pivot])) pivot = i;
+      if (size_of(column[i]) > size_of(column[pivot])) pivot = i;
     }
     pivots[k] = pivot;
     if (column[pivot] == T(0)) continue;
@@ -93,7 +81,7 @@ struct Triangle {
 
   T operator()(int64_t row, int64_t column) const {
     const T element = a[row * row_step + column * column_step];
-    return is_conjugated ? conjugate(element) : element;
+    return is_conjugated ? conj(element) : element;
   }
 };
 
@@ -130,6 +118,15 @@ void solve_right(const Triangle<T>& a, int n, int rows, T* b, int64_t ldb) {
       row[j] = a.is_unit ? sum : sum / a(j, j);
     }
   }
+}
+
+// lapack::trsm(), also for small matrices.
+template <class T>
+void solve(const lapack::Triangle& how, int rows, int columns, const T* a, int lda, T* b, int ldb) {
+  if (!fits(rows, columns)) return lapack::trsm(how, rows, columns, a, lda, b, ldb);
+  const Triangle<T> op(how, a, lda);
+  return how.side == CblasLeft ? solve_left(op, rows, columns, b, ldb)
+                               : solve_right(op, columns, rows, b, ldb);
 }
 
 }  // namespace farcall::linalg::small

@@ -107,6 +107,12 @@ T conj(T x) {
   }
 }
 
+// The size by which LAPACK chooses pivots.
+template <class T>
+lapack::Real<T> size_of(T x) {
+  return std::abs(std::real(x)) + std::abs(std::imag(x));
+}
+
 template <class T>
 void fill_nan(T* data, int64_t count) {
   std::fill_n(data, count, T(std::numeric_limits<lapack::Real<T>>::quiet_NaN()));

@@ -43,20 +43,14 @@ ffi::Error solve_triangular(ffi::AnyBuffer a, ffi::AnyBuffer b, ffi::Result<ffi:
     if (around) std::transform(out, out + count, out, conj<T>);
     const T* matrix = a.reinterpret_data<T>();
     const SideParts sides(left_side ? k : m, n);
-    const bool is_small = small::fits(m, k);
     BatchLoop loop(pool, sizes->count * sides.num_parts(), cost_of(n, n, sides.size(0)) / 2,
-                   !is_small);
+                   !small::fits(m, k));
     ffi::Error error = loop.run([&](int64_t step, size_t) {
       const int64_t i = step / sides.num_parts(), part = step % sides.num_parts();
       const T* triangle = matrix + i * n * n;
       T* solution = out + i * m * k + sides.first(part) * (left_side ? 1 : k);
       const int size = sides.size(part);
-      if (is_small) {
-        const small::Triangle<T> op(how, triangle, n);
-        return left_side ? small::solve_left(op, n, size, solution, k)
-                         : small::solve_right(op, n, size, solution, k);
-      }
-      lapack::trsm(how, left_side ? m : size, left_side ? size : k, triangle, n, solution, k);
+      small::solve(how, left_side ? m : size, left_side ? size : k, triangle, n, solution, k);
     });
     if (around) std::transform(out, out + count, out, conj<T>);
     return error;

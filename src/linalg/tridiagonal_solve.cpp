@@ -21,11 +21,6 @@
 namespace farcall::linalg {
 namespace {
 
-template <class T>
-lapack::Real<T> size_of(T x) {
-  return std::abs(std::real(x)) + std::abs(std::imag(x));
-}
-
 // The rows of the eliminated matrix: row i is (pivot, next, after) in columns i, i + 1 and i + 2.
 template <class T>
 struct Rows {

@@ -58,14 +58,16 @@ Value Products::vector_times_matrix(Builder& builder, ShapeDtype result, int64_t
   // The sums of a block of registers fit in the registers of the processor.
   const size_t block = processor().has_masks ? 4 : 2;
   Value made{result, {}};
+  const auto load = [&](Arg row, size_t part) {
+    const auto at = static_cast<int64_t>(part) * type.bytes();
+    const auto bytes = static_cast<uint8_t>(packing_.part_bytes(result, part));
+    return builder.add(
+        {.op = Op::kLoad, .bytes = bytes, .type = type, .args = {offset(builder, row, at)}});
+  };
   if (depth == 1) {
     const Arg factor = builder.add(Op::kLoadRepeated, type, {vector});
     for (size_t part = 0; part < packing_.num_parts(result); ++part) {
-      const auto at = static_cast<int64_t>(part) * type.bytes();
-      const auto bytes = static_cast<uint8_t>(packing_.part_bytes(result, part));
-      const Arg column = builder.add(
-          {.op = Op::kLoad, .bytes = bytes, .type = type, .args = {offset(builder, matrix, at)}});
-      made.parts.push_back(builder.add(Op::kFloatMul, type, {factor, column}));
+      made.parts.push_back(builder.add(Op::kFloatMul, type, {factor, load(matrix, part)}));
     }
     return made;
   }
@@ -81,10 +83,7 @@ Value Products::vector_times_matrix(Builder& builder, ShapeDtype result, int64_t
     const auto multiply = [&](Arg element, Arg row, int64_t sum) {
       const Arg factor = builder.add(Op::kLoadRepeated, type, {element});
       for (size_t part = 0; part < num_parts; ++part) {
-        const auto at = static_cast<int64_t>(first + part) * type.bytes();
-        const auto bytes = static_cast<uint8_t>(packing_.part_bytes(result, first + part));
-        const Arg column = builder.add(
-            {.op = Op::kLoad, .bytes = bytes, .type = type, .args = {offset(builder, row, at)}});
+        const Arg column = load(row, first + part);
         const Reg into = sums[part][static_cast<size_t>(sum)];
         builder.effect({.op = Op::kFloatMulAdd,
                         .type = type,

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <span>
 
 #include "engine/native/kernels/elementwise/elementwise.h"
 #include "engine/native/kernels/instruction_sets.h"
@@ -57,6 +58,38 @@ void repeat_row(T* row, int64_t size, int64_t count) {
     load_dense(row, size, row + at);
   }
 }
+
+// Walks the rows of an array: all its dimensions but the last, of which each has a size and a
+// stride.
+template <class Dimension>
+class RowWalk {
+ public:
+  // `offset`: that of row 0.
+  RowWalk(std::span<const Dimension> dimensions, int64_t row, int64_t offset)
+      : outer_(dimensions.first(dimensions.size() - 1)), offset_(offset) {
+    // Divisions take long, so this is done once.
+    for (size_t d = outer_.size(); d-- > 0; row /= outer_[d].size) {
+      index_[d] = row % outer_[d].size;
+      offset_ += index_[d] * outer_[d].stride;
+    }
+  }
+  int64_t offset() const { return offset_; }
+  int64_t index(size_t dimension) const { return index_[dimension]; }
+  // `rows` do not go beyond the end of the innermost of these dimensions.
+  void advance(int64_t rows) {
+    for (size_t d = outer_.size(); d-- > 0; rows = 1) {
+      offset_ += rows * outer_[d].stride;
+      if ((index_[d] += rows) < outer_[d].size) return;
+      offset_ -= outer_[d].size * outer_[d].stride;
+      index_[d] = 0;
+    }
+  }
+
+ private:
+  std::span<const Dimension> outer_;
+  int64_t index_[kMaxRank];
+  int64_t offset_;
+};
 
 }  // namespace
 
@@ -116,21 +149,8 @@ void StridedView::load(const void* source, int64_t first, int64_t count, void* t
   if (is_transposed() && first % last.size == 0 && count % last.size == 0)
     return load_transposed(source, first, count, target);
   const size_t num_outer = dimensions_.size() - 1;
-  // The position in each dimension; divisions take long.
-  int64_t index[kMaxRank];
-  int64_t at = first % last.size, row = first / last.size, offset = 0;
-  for (size_t d = num_outer; d-- > 0; row /= dimensions_[d].size) {
-    index[d] = row % dimensions_[d].size;
-    offset += index[d] * dimensions_[d].stride;
-  }
-  const auto advance = [&](int64_t rows) {
-    for (size_t d = num_outer; d-- > 0; rows = 1) {
-      offset += rows * dimensions_[d].stride;
-      if ((index[d] += rows) < dimensions_[d].size) return;
-      offset -= dimensions_[d].size * dimensions_[d].stride;
-      index[d] = 0;
-    }
-  };
+  RowWalk<Dimension> walk(dimensions_, first / last.size, 0);
+  int64_t at = first % last.size;
   visit_width(width_, [&]<class T>(T) {
     auto* to = static_cast<T*>(target);
     while (count > 0) {
@@ -139,13 +159,13 @@ void StridedView::load(const void* source, int64_t first, int64_t count, void* t
       Dimension rows = {1, 0};
       if (run.size == last.size && num_outer > 0) {
         const Dimension& outer = dimensions_[num_outer - 1];
-        rows = {std::min(count / last.size, outer.size - index[num_outer - 1]), outer.stride};
+        rows = {std::min(count / last.size, outer.size - walk.index(num_outer - 1)), outer.stride};
       }
-      load_rows(static_cast<const T*>(source) + offset + at * last.stride, rows, run, to);
+      load_rows(static_cast<const T*>(source) + walk.offset() + at * last.stride, rows, run, to);
       to += rows.size * run.size;
       count -= rows.size * run.size;
       at = 0;
-      advance(rows.size);
+      walk.advance(rows.size);
     }
   });
 }
@@ -265,29 +285,17 @@ void Padded::load(const void* operand, const void* padding, int64_t first, int64
                   void* target) const {
   const Dimension& last = dimensions_.back();
   const size_t num_outer = dimensions_.size() - 1;
-  int64_t index[kMaxRank];
-  int64_t at = first % last.size, row = first / last.size, offset = first_;
-  for (size_t d = num_outer; d-- > 0; row /= dimensions_[d].size) {
-    index[d] = row % dimensions_[d].size;
-    offset += index[d] * dimensions_[d].stride;
-  }
-  const auto next_row = [&] {
-    for (size_t d = num_outer; d-- > 0;) {
-      offset += dimensions_[d].stride;
-      if (++index[d] < dimensions_[d].size) return;
-      offset -= dimensions_[d].size * dimensions_[d].stride;
-      index[d] = 0;
-    }
-  };
+  RowWalk<Dimension> walk(dimensions_, first / last.size, first_);
+  int64_t at = first % last.size;
   const auto is_inside = [&] {
     for (size_t d = 0; d < num_outer; ++d) {
-      if (!dimensions_[d].has(index[d])) return false;
+      if (!dimensions_[d].has(walk.index(d))) return false;
     }
     return true;
   };
   const auto* from = static_cast<const std::byte*>(operand);
   auto* to = static_cast<std::byte*>(target);
-  for (; count > 0; at = 0, next_row()) {
+  for (; count > 0; at = 0, walk.advance(1)) {
     const int64_t end = std::min(last.size, at + count);
     count -= end - at;
     // The parts of the row before, of and after the operand.
@@ -299,7 +307,7 @@ void Padded::load(const void* operand, const void* padding, int64_t first, int64
     if (before > 0) fill_elements(to, padding, width, before);
     to += before * width_;
     if (inside > 0) {
-      copy_bytes(from + (offset + begin_inside * last.stride) * width_, to,
+      copy_bytes(from + (walk.offset() + begin_inside * last.stride) * width_, to,
                  static_cast<size_t>(inside * width_));
     }
     to += inside * width_;

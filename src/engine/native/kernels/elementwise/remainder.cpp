@@ -44,7 +44,7 @@ void remainders(const void* const* inputs, void* output, int64_t size, int64_t) 
       const T signed_x = x[start + i];
       const double from = std::fabs(static_cast<double>(signed_x));
       const double by = std::fabs(static_cast<double>(y[start + i]));
-      const double quotient = from / by;
+      const double quotient = quotient_of(signed_x, y[start + i]);
       has_rare |= quotient < kMost ? 0 : ~uint64_t{0};
       const double whole = (quotient + kWhole) - kWhole;
       const double some = less_multiple<T>(from, whole, by);

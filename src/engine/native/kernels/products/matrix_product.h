@@ -26,12 +26,10 @@ struct Batches {
 
  private:
   int64_t offset(std::span<const int64_t> strides, int64_t index) const {
+    if (sizes.empty()) return 0;
     int64_t sum = 0;
-    for (size_t i = sizes.size(); i-- > 0;) {
-      sum += index % sizes[i] * strides[i];
-      index /= sizes[i];
-    }
-    return sum;
+    for (size_t i = sizes.size(); i-- > 1; index /= sizes[i]) sum += index % sizes[i] * strides[i];
+    return sum + index * strides[0];
   }
 };
 

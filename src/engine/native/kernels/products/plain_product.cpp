@@ -116,25 +116,31 @@ void multiply_row(T factor, const T* row, int64_t stride, int64_t count, T* to) 
 
 template <class T>
 void multiply_outer(const Product& p) {
-  constexpr int64_t kTileElements = int64_t{1} << 15;
+  constexpr int64_t kTileElements = int64_t{1} << 15, kFewColumns = 16;
   const int64_t columns = std::min(p.n, kTileElements), rows = kTileElements / columns;
   const int64_t across = (p.n + columns - 1) / columns, down = (p.m + rows - 1) / rows;
-  static const auto multiply_row_by = best_loop<multiply_row<T>>();
+  // A tile is a part of one product, or several products.
+  const int64_t products = std::max(kTileElements / saturated_product(p.m, p.n), int64_t{1});
+  static const auto multiply_long = best_loop<multiply_row<T>>();
+  const auto multiply = p.n <= kFewColumns ? multiply_row<T> : multiply_long;
   const int64_t size = saturated_product(saturated_product(p.m, p.n), p.batches.count);
-  run_tiles(p.batches.count * down * across, num_threads_for_elements(size), [&](Tiles& tiles) {
+  const int64_t num_tiles = (p.batches.count + products - 1) / products * down * across;
+  run_tiles(num_tiles, num_threads_for_elements(size), [&](Tiles& tiles) {
     for (int64_t i; tiles.next(i);) {
       const int64_t column = i % across * columns, first = i / across % down * rows;
-      const int64_t batch = i / across / down, last = std::min(first + rows, p.m);
-      const int64_t count = std::min(columns, p.n - column);
-      const auto* a = static_cast<const T*>(p.a.data) + p.batches.a_offset(batch);
-      const auto* b =
-          static_cast<const T*>(p.b.data) + p.batches.b_offset(batch) + column * p.b.column_stride;
-      auto* c = static_cast<T*>(p.c) + batch * p.m * p.c_row_stride + column;
-      for (int64_t row = first; row < last; ++row) {
-        multiply_row_by(a[row * p.a.row_stride], b, p.b.column_stride, count,
-                        c + row * p.c_row_stride);
+      const int64_t last = std::min(first + rows, p.m), count = std::min(columns, p.n - column);
+      const int64_t begin = i / across / down * products;
+      const int64_t end = std::min(begin + products, p.batches.count);
+      for (int64_t batch = begin; batch < end; ++batch) {
+        const auto* a = static_cast<const T*>(p.a.data) + p.batches.a_offset(batch);
+        const auto* b = static_cast<const T*>(p.b.data) + p.batches.b_offset(batch) +
+                        column * p.b.column_stride;
+        auto* c = static_cast<T*>(p.c) + batch * p.m * p.c_row_stride + column;
+        for (int64_t row = first; row < last; ++row) {
+          multiply(a[row * p.a.row_stride], b, p.b.column_stride, count, c + row * p.c_row_stride);
+        }
       }
-      if (!tiles.go_on((last - first) * count * kStepCost)) return;
+      if (!tiles.go_on((end - begin) * (last - first) * count * kStepCost)) return;
     }
   });
 }

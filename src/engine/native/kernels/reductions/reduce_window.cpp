@@ -33,6 +33,13 @@ WindowDimension plan_dimension(const Window& p, size_t i, int64_t size, int64_t 
           p.window_dimensions[i]};
 }
 
+// Whether windows along this dimension are more than each element by itself.
+template <class Window>
+bool has_windows(const Window& p, size_t i) {
+  return p.window_dimensions[i] != 1 || p.window_strides[i] != 1 || p.base_dilation[i] != 1 ||
+         p.padding[i] != std::pair<int64_t, int64_t>();
+}
+
 // ---- operations
 
 struct Sum {
@@ -243,10 +250,7 @@ Kernel make_reduce_window(Types inputs, Types outputs, const Params* params) {
     pass.size = shape[i];
     pass.dimension = plan_dimension(p, i, shape[i], outputs[0].shape()[i], pass.inner);
     shape[i] = outputs[0].shape()[i];
-    const bool is_identity = p.window_dimensions[i] == 1 && p.window_strides[i] == 1 &&
-                             p.base_dilation[i] == 1 &&
-                             p.padding[i] == std::pair<int64_t, int64_t>();
-    if (is_identity) continue;
+    if (!has_windows(p, i)) continue;
     largest = std::max(largest, pass.result_size());
     plan->passes.push_back(pass);
   }
@@ -384,18 +388,14 @@ Kernel make_select(Types inputs, Types outputs, const Params* params) {
   const auto shape = inputs[1].shape();
   const auto strides = strides_of(shape, row_major(shape.size()));
   const auto positions = is_scatter ? inputs[0].shape() : outputs[0].shape();
-  const auto has_windows = [&](size_t i) {
-    return p.window_dimensions[i] != 1 || p.window_strides[i] != 1 || p.base_dilation[i] != 1 ||
-           p.padding[i] != std::pair<int64_t, int64_t>();
-  };
   size_t num_outer = shape.size();
-  while (num_outer > 0 && !has_windows(num_outer - 1)) plan->inner *= shape[--num_outer];
+  while (num_outer > 0 && !has_windows(p, num_outer - 1)) plan->inner *= shape[--num_outer];
   bool is_group = true;
   for (size_t i = 0; i < num_outer; ++i) {
     plan->dimensions.push_back(plan_dimension(p, i, shape[i], positions[i], strides[i]));
     plan->positions = saturated_product(plan->positions, positions[i]);
     plan->window = saturated_product(plan->window, p.window_dimensions[i]);
-    is_group = is_group && !has_windows(i);
+    is_group = is_group && !has_windows(p, i);
     if (is_group) plan->num_groups *= positions[i];
   }
   plan->load = make_conversion(dtype, compute);
