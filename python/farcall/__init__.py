@@ -30,7 +30,6 @@ from farcall import tree_util as tree_util
 from farcall import typing as typing
 from farcall._array import Array as Array
 from farcall._array import ShapeDtypeStruct as ShapeDtypeStruct
-from farcall._array import block_until_ready as block_until_ready
 from farcall._as_jax import as_jax as as_jax
 from farcall._callbacks import buffer_callback as buffer_callback
 from farcall._callbacks import effects_barrier as effects_barrier
@@ -65,6 +64,7 @@ from farcall._core import NonConcreteBooleanIndexError as NonConcreteBooleanInde
 from farcall._core import Program as Program
 from farcall._core import UnexpectedTracerError as UnexpectedTracerError
 from farcall._core import __version__ as __version__
+from farcall._core import block_until_ready as block_until_ready
 from farcall._core import parse_program as parse_program
 from farcall._custom_rules import custom_jvp as custom_jvp
 from farcall._custom_rules import custom_vjp as custom_vjp

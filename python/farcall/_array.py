@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from farcall import _core, tree
+from farcall import _core
 from farcall._at import IndexUpdateHelper
 from farcall._layout import Format
 from farcall._mesh import get_mesh
@@ -16,21 +16,6 @@ from farcall._sharding import NamedSharding, Sharding
 
 Array = _core.Array
 ShapeDtypeStruct = _core.ShapeDtypeStruct
-
-
-def block_until_ready(x: Any) -> Any:
-    """Waits until the values of all arrays in the pytree ``x`` are computed; returns ``x``.
-
-    The native engine computes them before a call returns. Traced arrays are left out.
-
-    Raises:
-      RuntimeError: for a deleted array.
-      Exception: whatever the computation of the values raised.
-    """
-    for leaf in tree.leaves(x):
-        if isinstance(leaf, Array) and not leaf.is_traced:
-            leaf.block_until_ready()
-    return x
 
 
 def _rebuild(value: np.ndarray, weak_type: bool) -> Array:

@@ -68,6 +68,12 @@ PyObject* wrap(Array array) noexcept {
   return reinterpret_cast<PyObject*>(object);
 }
 
+void wait_for(const Array& array) {
+  std::optional<nb::gil_scoped_release> released;
+  if (!is_ready(array)) released.emplace();
+  block_until_ready(array);
+}
+
 nb::object wrap_object(Array array) {
   PyObject* object = wrap(std::move(array));
   if (!object) nb::raise_python_error();
@@ -304,10 +310,7 @@ PyObject* block_until_ready(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     const Array& array = array_of(self);
     if (!has_memory(array, "block_until_ready")) return nullptr;
-    std::optional<nb::gil_scoped_release> released;
-    if (!farcall::is_ready(array)) released.emplace();
-    farcall::block_until_ready(array);  // raises the error of a computation that has failed
-    released.reset();
+    wait_for(array);
     return Py_NewRef(self);
   });
 }

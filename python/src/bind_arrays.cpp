@@ -5,6 +5,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
@@ -15,6 +18,7 @@
 #include "array_object.h"
 #include "convert.h"
 #include "text.h"
+#include "tree.h"
 
 namespace farcall::python {
 
@@ -25,6 +29,22 @@ void bind_arrays(nb::module_& module) {
         return wrap_object(from_dlpack(object, copy));
       },
       nb::arg("x"), nb::arg("copy").none() = nb::none());
+  module.def(
+      "block_until_ready",
+      [](nb::object tree) {
+        // Most trees are one array.
+        std::vector<nb::object> leaves;
+        if (!is_array(tree.ptr())) flatten_tree(tree, leaves);
+        const auto wait = [](nb::handle leaf) {
+          if (!is_array(leaf.ptr())) return;
+          const Array& array = array_of(leaf.ptr());
+          if (array.is_concrete() || array.is_deleted()) wait_for(array);
+        };
+        wait(tree);
+        std::ranges::for_each(leaves, wait);
+        return tree;
+      },
+      nb::arg("x").none());
   module.def("as_array", [](nb::handle object) { return wrap_object(to_array(object, "value")); });
   module.def(
       "to_sizes",

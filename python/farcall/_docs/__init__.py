@@ -27,6 +27,20 @@ document(
     _core,
     "farcall",
     {
+        "block_until_ready": """Waits until the values of all arrays in a pytree are computed.
+
+        The native engine computes them before a call returns. Traced arrays are left out.
+
+        Args:
+          x: a pytree; leaves of other types are left out.
+
+        Returns:
+          ``x``.
+
+        Raises:
+          RuntimeError: for a deleted array.
+          Exception: whatever the computation of the values raised.
+        """,
         "parse_program": """Parses a program from its text, the form that ``str(program)`` gives.
 
         Args:
