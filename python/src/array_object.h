@@ -37,8 +37,8 @@ PyObject* wrap(Array array) noexcept;
 nb::object wrap_object(Array array);
 nb::list wrap_all(std::span<const Array> arrays);
 
-// Waits for the values of a concrete array. Raises for a deleted one, and the error of a computation
-// that has failed.
+// Waits for the values of a concrete array. Raises for a deleted one, and the error of a
+// computation that has failed.
 void wait_for(const Array& array);
 
 void bind_array_type(nb::module_& module);

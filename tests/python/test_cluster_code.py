@@ -57,6 +57,8 @@ def bits(result: Any) -> list[np.ndarray]:
     leaves = []
     for leaf in fc.tree.leaves(result):
         array = np.asarray(leaf)
+        if array.dtype.kind == "c":
+            array = np.stack([array.real, array.imag])
         if array.dtype.kind not in "biu":
             wide = array.astype(np.float64)
             is_nan = np.isnan(wide)
@@ -336,6 +338,32 @@ def test_rows_divided_by_one_number_are_rounded_once(divisor: float) -> None:
 def test_column_reductions_of_computed_rows() -> None:
     x, y = data((300, 130), "float32", 1), data((300, 130), "float32", 2)
     assert_same(lambda x, y: (x * y + x - 2 * y).sum(axis=0), x, y, at_least=3)
+
+
+def complex_data(shape: int | tuple[int, ...], seed: int) -> fc.Array:
+    return lax.complex(data(shape, "float32", seed), data(shape, "float32", seed + 100))
+
+
+@pytest.mark.parametrize("size", [2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 127, 1003, 5000])
+def test_complex_numbers_have_the_bits_of_their_loops(size: int) -> None:
+    def f(x: Any, y: Any) -> Any:
+        z = x * y + x - (2 - 3j) * y
+        return z, -z * fnp.conj(x), (x - y) * (x + y), 1 - z, abs(z * x) + y.real
+
+    assert_same(f, complex_data(size, 1), complex_data(size, 2), at_least=10)
+
+
+def test_complex_scalars_rows_and_columns_are_repeated() -> None:
+    def f(x: Any, scalar: Any, row: Any, column: Any) -> Any:
+        return x * row - scalar * column, (x - column) * scalar, (row + column) * (row - 1j) + x
+
+    x, row = complex_data((40, 701), 1), complex_data((40, 1), 2)
+    assert_same(f, x, np.complex64(1.5 - 2j), row, complex_data(701, 3), at_least=7)
+
+
+def test_large_complex_results_bypass_the_caches() -> None:
+    x, y = complex_data(1_500_001, 1), complex_data(1_500_001, 2)
+    assert_same(lambda x, y: (x * y + x - 2 * y, fnp.conj(x) * y), x, y, at_least=5)
 
 
 def test_large_results_bypass_the_caches() -> None:

@@ -45,6 +45,8 @@ class Avx2Assembler final : public Assembler {
       case Op::kFloatRound:
         round(inst);
         return true;
+      case Op::kFloatSubAdd:
+        return bitwise(inst, inst.args[1], &CodeGenerator::vaddsubps);
       case Op::kFloatCompare:
         float_compare(inst);
         return true;

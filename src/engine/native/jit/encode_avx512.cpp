@@ -1,4 +1,6 @@
 // AVX-512 (F, BW, DQ, VL): masks are mask registers.
+#include <bit>
+
 #include "engine/native/jit/assembler.h"
 
 namespace farcall::native::jit {
@@ -114,6 +116,9 @@ class Avx512Assembler final : public Assembler {
           vextractf32x8(Xbyak::Ymm(made.getIdx()), Xbyak::Zmm(x.getIdx()), 1);
         });
         return true;
+      case Op::kFloatSubAdd:
+        subtract_add(inst);
+        return true;
       case Op::kFloatCompare:
         float_compare(inst);
         return true;
@@ -223,6 +228,17 @@ class Avx512Assembler final : public Assembler {
       inst.type.width == 4 ? vpternlogd(result, y, chosen, kTable)
                            : vpternlogq(result, y, chosen, kTable);
     });
+    finish(inst, result);
+  }
+
+  // A product with one is exact.
+  void subtract_add(const Inst& inst) {
+    const Vector x = in_vector(inst.args[0], inst.type, 0),
+                 y = in_vector(inst.args[1], inst.type, 1);
+    const Vector result = copied_to_target(inst, x, y);
+    const Arg one = Arg::constant(std::bit_cast<uint32_t>(1.0F));
+    with_vector_operand(one, inst.type,
+                        [&](const Operand& factor) { vfmaddsub132ps(result, y, factor); });
     finish(inst, result);
   }
 

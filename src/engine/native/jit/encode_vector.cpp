@@ -238,6 +238,14 @@ bool Assembler::emit_lanes(const Inst& inst) {
     case Op::kLaneShiftRight:
       return shift([this](const auto&... x) { vpsrld(x...); },
                    [this](const auto&... x) { vpsrlq(x...); });
+    case Op::kPermute: {
+      const Vector made = vector_target(inst);
+      with_vector_operand(inst.args[0], inst.type, [&](const Operand& x) {
+        vpermilps(made, x, static_cast<uint8_t>(inst.imm));
+      });
+      finish(inst, made);
+      return true;
+    }
     case Op::kBroadcast: {
       const Vector x = in_vector(inst.args[0], vector(inst.type.width, 1), 1);
       const Vector made = vector_target(inst);

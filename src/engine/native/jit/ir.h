@@ -111,6 +111,7 @@ enum class Op : uint8_t {
   kFloatMin,        // kFloatMax, kFloatMin: arg 0 if it is greater (less), else arg 1
   kFloatMulAdd,     // arg 0 times arg 1 plus arg 2, rounded once
   kFloatNegMulAdd,  // arg 2 minus arg 0 times arg 1, rounded once
+  kFloatSubAdd,     // arg 0 minus arg 1 in even lanes, plus arg 1 in odd ones; lanes of four bytes
   kFloatSqrt,
   kFloatRound,  // `imm` is the processor's mode: 0 to even, 1 down, 2 up, 3 to zero
   kFloatScale,  // arg 0 times 2 to the power of arg 1, an integer, rounded once
@@ -126,7 +127,8 @@ enum class Op : uint8_t {
   kLaneShiftLeft,
   kLaneShiftRight,  // both shift by `imm`
   kBroadcast,       // repeats one lane
-  kUpperLanes,      // the second half of the lanes of arg 0, of type `source`; AVX-512
+  kPermute,     // within each four lanes of four bytes; two bits of `imm` for each of the results
+  kUpperLanes,  // the second half of the lanes of arg 0, of type `source`; AVX-512
   // ---- masks; comparisons have args of type `source`
   kFloatCompare,
   kLaneEqual,

@@ -18,6 +18,7 @@ set(FARCALL_NATIVE_JIT
   native/jit/allocate.cpp
   native/jit/builder.cpp
   native/jit/calls.cpp
+  native/jit/complex_parts.cpp
   native/jit/elementwise.cpp
   native/jit/elements.cpp
   native/jit/indexing.cpp

@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 
+#include "engine/native/jit/complex_parts.h"
 #include "engine/native/jit/encode.h"
 #include "engine/native/jit/quotients.h"
 #include "engine/native/kernels/reductions/sum_floats.h"
@@ -60,6 +61,13 @@ class TileLowering {
       throw Refusal{"elements of different widths"};
     }
     if (run.sum) vectors_ = static_cast<int>(kSums) / lanes_;
+    const auto is_of_parts = [](const TileValue& value) {
+      return value.dtype == DType::kComplex64;
+    };
+    is_complex_ = std::ranges::any_of(run.values, is_of_parts);
+    if (is_complex_ && !std::ranges::all_of(run.values, is_of_parts)) {
+      throw Refusal{"complex numbers and others"};
+    }
   }
 
   Code whole();
@@ -74,6 +82,7 @@ class TileLowering {
   void begin();
   void begin_row(Arg row, Arg first);
   Arg repeated(const TileValue& value, Arg address);
+  Arg count_of_row();
   void find_divisors();
   Arg offset(Arg number, int width);
   void elements();
@@ -104,6 +113,7 @@ class TileLowering {
   const int copies_;
   int vectors_;  // processed by one step of the loop, `copies_` at a time
   int width_ = 4, lanes_ = 1;
+  bool is_complex_ = false;  // then the real and the imaginary part are an element each
   Builder b_;
   // By value: its pointer, in the current row, the registers of each copy, the register of a
   // constant, or of an element that the row or the whole tile repeats.
@@ -127,6 +137,11 @@ class TileLowering {
 
 Arg TileLowering::repeated(const TileValue& value, Arg address) {
   const DType dtype = value.dtype;
+  if (is_complex_) {
+    return value.source == TileValue::Source::kConstant
+               ? complex_constant(b_, type_of(dtype), value.bits)
+               : repeated_complex(b_, type_of(dtype), address);
+  }
   if (value.source == TileValue::Source::kConstant) {
     const uint64_t bits = constant_bits(value);
     return dtype == DType::kBool ? b_.mask_of_bool(mask(width_, lanes_), Arg::constant(bits != 0))
@@ -179,7 +194,8 @@ void TileLowering::begin_row(Arg row, Arg first) {
           value, moved(pointers_[i], offset(row, static_cast<int>(byte_width(value.dtype)))));
     } else if (value.pointer && value.source != TileValue::Source::kOfColumn &&
                fixed_[i].kind == Arg::Kind::kNone) {
-      const int width = static_cast<int>(byte_width(value.dtype));
+      const int width =
+          is_complex_ ? width_of(value.dtype) : static_cast<int>(byte_width(value.dtype));
       const auto [found, is_new] = offsets.try_emplace(width);
       if (is_new) found->second = offset(first, width);
       pointers_[i] = moved(pointers_[i], found->second);
@@ -234,7 +250,8 @@ Arg TileLowering::access(Op op, uint32_t number, Arg index, Arg mask_arg, int co
 void TileLowering::prefetch(Inst access) {
   if (access.imm % kCacheLine != 0) return;
   const bool is_load = access.op == Op::kTileLoad;
-  const int64_t tile = is_load ? run_.tile_size * access.element_bytes() : 0;
+  const int64_t size = is_complex_ ? 2 * run_.tile_size : run_.tile_size;
+  const int64_t tile = is_load ? size * access.element_bytes() : 0;
   access.imm += std::max(kPrefetchDistance, tile);
   access.op = is_load ? Op::kTilePrefetch : Op::kTilePrefetchToWrite;
   b_.effect(access);
@@ -275,6 +292,10 @@ void TileLowering::body(Arg index, Arg mask_arg, int first, int count) {
 // ---- operations
 
 Arg TileLowering::run(const TileOperation& operation, std::span<const Arg> inputs) {
+  if (is_complex_) {
+    if (operation.kind != TileOperation::Kind::kElementwise) throw Refusal{"complex numbers"};
+    return complex_elementwise(b_, operation.operation.name, type_of(DType::kComplex64), inputs);
+  }
   if (is_division(operation)) {
     const auto by = divisors_.find(operation.inputs[1]);
     const bool is_short = reads_short(operation) && is_only_rounded(operation);
@@ -480,6 +501,11 @@ void TileLowering::one(const TileOperation& operation) {
   check_dtype(register_dtype(run_.values[operation.output].dtype));
 }
 
+Arg TileLowering::count_of_row() {
+  const Arg count = b_.add(Op::kCount, general(8), {});
+  return is_complex_ ? b_.add(Op::kShiftLeft, general(8), {count, Arg::number(1)}) : count;
+}
+
 Code TileLowering::whole() {
   begin();
   if (!run_.goes_by_rows()) {
@@ -487,7 +513,7 @@ Code TileLowering::whole() {
     return b_.finish();
   }
   const RegType type = general(8);
-  const Arg count = b_.add(Op::kCount, type, {}), rows = b_.add(Op::kRows, type, {});
+  const Arg count = count_of_row(), rows = b_.add(Op::kRows, type, {});
   const Reg row = b_.new_carry(type), first = b_.new_carry(type);
   const uint32_t top = b_.new_label();
   b_.move(row, type, Arg::number(0));
@@ -507,7 +533,7 @@ Code TileLowering::whole() {
 void TileLowering::elements() {
   const RegType type = general(8);
   const int64_t step = int64_t{vectors_} * lanes_;
-  const Arg count = b_.add(Op::kCount, type, {});
+  const Arg count = count_of_row();
   const Arg limit = b_.add(Op::kSub, type, {count, Arg::number(step - 1)});
   const Reg first = b_.new_carry(type);
   const uint32_t top = b_.new_label(), rest = b_.new_label(), done = b_.new_label();
@@ -549,7 +575,9 @@ bool TileRun::goes_by_rows() const {
          });
 }
 
-DType register_dtype(DType dtype) { return is_half(dtype) ? DType::kFloat32 : dtype; }
+DType register_dtype(DType dtype) {
+  return is_half(dtype) || dtype == DType::kComplex64 ? DType::kFloat32 : dtype;
+}
 
 bool can_lower(const TileRun& run, const TileOperation& operation) {
   try {

@@ -11,7 +11,7 @@
 
 namespace farcall::native::jit {
 
-// A value of a run. float16 and bfloat16 are float32 in registers.
+// A value of a run. float16 and bfloat16 are float32 in registers, complex64 two lanes of float32.
 struct TileValue {
   enum class Source : uint8_t {
     kMade,      // by an operation of the run
@@ -40,7 +40,7 @@ struct TileOperation {
     kRound,    // float32 to the nearest value of `rounded`
   };
   Kind kind = Kind::kElementwise;
-  Operation operation{};  // on float32 for float16 and bfloat16
+  Operation operation{};  // on float32 for float16, bfloat16 and complex64
   DType from = DType::kInvalid, rounded = DType::kInvalid;
   std::vector<uint32_t> inputs;
   uint32_t output = 0;
@@ -66,7 +66,7 @@ struct TileRun {
   bool goes_by_rows() const;
 };
 
-// The dtype that registers hold an element in.
+// The dtype that registers hold an element in, or a part of a complex number.
 DType register_dtype(DType dtype);
 
 // Whether there are instructions for an operation of the run, and for the whole run, whose pointers

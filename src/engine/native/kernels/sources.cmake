@@ -62,6 +62,7 @@ set(FARCALL_NATIVE_KERNELS
   vector/fourier.cpp
   vector/fourier_memory.cpp
   vector/log.cpp
+  vector/magnitudes.cpp
   vector/math.cpp
   vector/narrow.cpp
   vector/special.cpp
@@ -73,7 +74,7 @@ list(TRANSFORM FARCALL_NATIVE_KERNELS PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 # options.
 foreach(file
     elementwise/complex_math elementwise/math vector/erf vector/exp vector/fourier
-    vector/fourier_memory vector/log vector/special vector/trig)
+    vector/fourier_memory vector/log vector/magnitudes vector/special vector/trig)
   set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/${file}.cpp PROPERTIES
     SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-fno-math-errno;-ffp-contract=off")
 endforeach()

@@ -81,7 +81,7 @@ class CodedRuns {
   // See jit::TileValue::fits.
   DType fitting_dtype(size_t number) const {
     const TileRegister& each = steps_.registers[number];
-    if (each.dtype != jit::register_dtype(each.dtype)) return each.dtype;
+    if (is_floating(each.dtype) && each.dtype != jit::register_dtype(each.dtype)) return each.dtype;
     if (each.dtype != DType::kFloat32 || each.same_as) return DType::kInvalid;
     if (each.home == TileRegister::Home::kConstant) {
       uint32_t bits;

@@ -256,30 +256,6 @@ void loop(const void* const* inputs, void* output, int64_t size, int64_t) {
   }
 }
 
-void magnitudes(const void* const* inputs, void* output, int64_t size, int64_t) {
-  const auto* x = static_cast<const Complex64*>(inputs[0]);
-  auto* to = static_cast<float*>(output);
-  for (int64_t start = 0; start < size; start += kAtOnce) {
-    const int64_t count = std::min(kAtOnce, size - start);
-    Parts parts;
-    split(x + start, &parts, count);
-    alignas(64) double found[kAtOnce];
-    for (int64_t i = 0; i < count; ++i) {
-      found[i] = parts.re[i] * parts.re[i] + parts.im[i] * parts.im[i];
-    }
-    apply(MathFunction::kSqrt, found, found, count);
-    uint64_t has_nan = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      to[start + i] = static_cast<float>(found[i]);
-      has_nan |= found[i] != found[i] ? ~uint64_t(0) : 0;
-    }
-    // An infinite number with one NaN is infinite.
-    for (int64_t i = 0; has_nan && i < count; ++i) {
-      to[start + i] = static_cast<float>(std::hypot(parts.re[i], parts.im[i]));
-    }
-  }
-}
-
 }  // namespace
 
 Loop complex_math_loop(MathFunction function) {
@@ -310,6 +286,5 @@ Loop complex_math_loop(MathFunction function) {
 }
 
 Loop complex_div_loop() { return best_loop_of<loop<ComplexDiv, 1>, Complex64>(); }
-Loop complex_abs_loop() { return best_loop_of<magnitudes, Complex64>(); }
 
 }  // namespace farcall::native
