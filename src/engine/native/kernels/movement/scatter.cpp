@@ -283,7 +283,10 @@ struct CombinePlan {
   int64_t num_parts = 1;
   std::array<std::byte, kMaxComputeWidth> identity{};
 
-  // Applies updates [first, last) for windows of one element. Requires loops for them.
+  // Applies updates [first, last) for windows of one element, or for dense ones. Requires loops for
+  // them.
+  void run_part(const KernelCall& call, std::byte* target, int64_t first, int64_t last,
+                Tiles& tiles) const;
   void run_elements(const KernelCall& call, void* target, int64_t first, int64_t last,
                     Tiles& tiles) const;
   bool is_run() const {
@@ -369,6 +372,15 @@ void CombinePlan::run_elements(const KernelCall& call, void* target, int64_t fir
   }
 }
 
+void CombinePlan::run_part(const KernelCall& call, std::byte* target, int64_t first, int64_t last,
+                           Tiles& tiles) const {
+  if (windows.size() == 1) return run_elements(call, target, first, last, tiles);
+  windows.walk_part(call.operands[1], first, last, tiles,
+                    [&](const WindowOffsets& offsets, int64_t count) {
+                      loops.runs(target, call.operands[2], offsets, count, run_size);
+                    });
+}
+
 // The first part of the updates is added to the result directly, every other part to separate sums.
 void run_in_parts(const CombinePlan& plan, const KernelCall& call, std::byte* output) {
   const auto target = [&](int64_t part) {
@@ -377,13 +389,13 @@ void run_in_parts(const CombinePlan& plan, const KernelCall& call, std::byte* ou
   };
   const auto size = static_cast<int64_t>(plan.nbytes / plan.widen.source_width);
   const auto bound = [&](int64_t part) { return plan.windows.count() * part / plan.num_parts; };
-  const int64_t num_threads = num_threads_for_elements(plan.windows.count());
+  const int64_t num_threads = num_threads_for_elements(plan.windows.count() * plan.windows.size());
   run_tiles(plan.num_parts, num_threads, [&](Tiles& tiles) {
     for (int64_t part; tiles.next(part);) {
       if (part > 0) {
         fill_elements(target(part), plan.identity.data(), plan.widen.source_width, size);
       }
-      plan.run_elements(call, target(part), bound(part), bound(part + 1), tiles);
+      plan.run_part(call, target(part), bound(part), bound(part + 1), tiles);
     }
   });
   for (int64_t part = 1; part < plan.num_parts; ++part) {
@@ -459,10 +471,20 @@ void run_combine(const KernelCall& call) {
 int64_t num_parts_of(const CombinePlan& plan, DType dtype) {
   constexpr int64_t kLeastUpdates = int64_t{1} << 17, kMostParts = 8, kUpdatesOfElement = 16;
   const bool is_real = is_integer(dtype) || is_floating(dtype);
-  if (!is_real || plan.windows.size() != 1 || !plan.widen.is_copy()) return 1;
+  const bool is_element = plan.windows.size() == 1;
+  const bool has_loops = is_element ? plan.widen.is_copy() : plan.is_in_rows && plan.is_run();
+  if (!is_real || !has_loops) return 1;
+  // Threads that choose among rows of many bytes read memory as fast, and sums of their own should
+  // stay in the second-level cache.
+  constexpr int64_t kMostRowBytes = 512;
+  constexpr size_t kMostBytes = size_t{1} << 19;
+  const auto row_bytes = plan.run_size * static_cast<int64_t>(plan.widen.source_width);
+  if (!is_element && (row_bytes > kMostRowBytes || plan.nbytes > kMostBytes)) return 1;
   const auto size = static_cast<int64_t>(plan.nbytes / plan.widen.source_width);
-  const int64_t parts = std::min(plan.windows.count() / kLeastUpdates, kMostParts);
-  return parts > 1 && size * kUpdatesOfElement * parts <= plan.windows.count() ? parts : 1;
+  const int64_t num_updates = plan.windows.count() * plan.windows.size();
+  int64_t parts = std::min(num_updates / kLeastUpdates, kMostParts);
+  while (parts > 1 && size * kUpdatesOfElement * parts > num_updates) --parts;
+  return parts > 1 ? parts : 1;
 }
 
 template <class Op>
