@@ -37,13 +37,16 @@ const Equation* same_inside(const Simplifier& program, const Equation& equation)
 
 // ---- operations that do nothing if the type stays the same
 
+// `operand`: the number of the one that is the result.
+Simpler if_same_type(const Simplifier& program, const Equation& equation, size_t operand) {
+  const Atom from = program.input(equation, operand);
+  const bool is_same =
+      program.type_of(from) == program.type_of(Atom::variable(equation.outputs[0]));
+  return is_same ? value(from) : Simpler();
+}
+
 Simpler same_type(const Simplifier& program, const Equation& equation) {
-  const Atom operand = program.input(equation, 0);
-  if (equation.inputs.size() != 1 ||
-      program.type_of(operand) != program.type_of(Atom::variable(equation.outputs[0]))) {
-    return {};
-  }
-  return value(operand);
+  return equation.inputs.size() == 1 ? if_same_type(program, equation, 0) : Simpler();
 }
 
 Simpler reshape(const Simplifier& program, const Equation& equation) {
@@ -88,11 +91,108 @@ Simpler rev(const Simplifier& program, const Equation& equation) {
   return does_nothing ? value(operand) : Simpler();
 }
 
+// Without elements around or between those of the operand, it is a slice.
 Simpler pad(const Simplifier& program, const Equation& equation) {
   const auto& config = params_as<PadParams>(equation.params.get()).padding_config;
-  const bool does_nothing = std::ranges::all_of(
-      config, [](const PaddingDimension& d) { return d == PaddingDimension(); });
-  return does_nothing && program.may_drop() ? value(program.input(equation, 0)) : Simpler();
+  const bool adds_nothing = std::ranges::all_of(config, [](const PaddingDimension& d) {
+    return d.low <= 0 && d.high <= 0 && d.interior == 0;
+  });
+  if (!adds_nothing || !program.may_drop()) return {};
+  if (Simpler same = if_same_type(program, equation, 0); same.value) return same;
+  const auto shape = program.type_of(Atom::variable(equation.outputs[0])).shape();
+  SliceParams p;
+  for (size_t d = 0; d < config.size(); ++d) {
+    p.start_indices.push_back(-config[d].low);
+    p.limit_indices.push_back(shape[d] - config[d].low);
+    p.strides.push_back(1);
+  }
+  Equation slice = equation;
+  slice.primitive = &primitive_named("slice");
+  slice.params = make_params(std::move(p));
+  slice.inputs.resize(1);
+  return {.value = {}, .equation = std::move(slice)};
+}
+
+// ---- slices of what is put together from operands
+
+// Operand `operand` of the inner equation, from `first` on with the slice's own strides.
+Simpler slice_of_operand(const Simplifier& program, const Equation& inner, size_t operand,
+                         const Equation& outer, std::vector<int64_t> first) {
+  const SliceParams& old = params_as<SliceParams>(outer.params.get());
+  SliceParams p{std::move(first), {}, old.strides};
+  const Atom from = program.input(inner, operand);
+  const auto shape = program.type_of(Atom::variable(outer.outputs[0])).shape();
+  for (size_t d = 0; d < shape.size(); ++d) {
+    p.limit_indices.push_back(p.start_indices[d] + (shape[d] - 1) * p.strides[d] + 1);
+  }
+  if (program.type_of(from) == program.type_of(Atom::variable(outer.outputs[0]))) {
+    return value(from);
+  }
+  Equation equation = outer;
+  equation.params = make_params(std::move(p));
+  equation.inputs = {from};
+  return {.value = {}, .equation = std::move(equation)};
+}
+
+Simpler slice_of_slice(const Simplifier& program, const Equation& inner, const Equation& outer) {
+  SliceParams p = params_as<SliceParams>(outer.params.get());
+  const SliceParams& first = params_as<SliceParams>(inner.params.get());
+  for (size_t d = 0; d < p.strides.size(); ++d) {
+    p.start_indices[d] = first.start_indices[d] + p.start_indices[d] * first.strides[d];
+    p.limit_indices[d] = first.start_indices[d] + (p.limit_indices[d] - 1) * first.strides[d] + 1;
+    p.strides[d] *= first.strides[d];
+  }
+  return composed(program, inner, outer, std::move(p));
+}
+
+// If the slice lies in one operand.
+Simpler slice_of_concatenation(const Simplifier& program, const Equation& inner,
+                               const Equation& outer) {
+  const auto along =
+      static_cast<size_t>(params_as<ConcatenateParams>(inner.params.get()).dimension);
+  const SliceParams& p = params_as<SliceParams>(outer.params.get());
+  const int64_t size = program.type_of(Atom::variable(outer.outputs[0])).shape()[along];
+  const int64_t last = p.start_indices[along] + (size - 1) * p.strides[along];
+  int64_t start = 0;
+  for (size_t i = 0; i < inner.inputs.size(); ++i) {
+    const int64_t end = start + program.type_of(program.input(inner, i)).shape()[along];
+    if (p.start_indices[along] >= start && last < end) {
+      std::vector<int64_t> first = p.start_indices;
+      first[along] -= start;
+      return slice_of_operand(program, inner, i, outer, std::move(first));
+    }
+    start = end;
+  }
+  return {};
+}
+
+// If the slice has no padding.
+Simpler slice_of_padding(const Simplifier& program, const Equation& inner, const Equation& outer) {
+  const auto& config = params_as<PadParams>(inner.params.get()).padding_config;
+  const SliceParams& p = params_as<SliceParams>(outer.params.get());
+  const auto shape = program.type_of(Atom::variable(outer.outputs[0])).shape();
+  const auto from = program.type_of(program.input(inner, 0)).shape();
+  std::vector<int64_t> first = p.start_indices;
+  for (size_t d = 0; d < config.size(); ++d) {
+    first[d] -= config[d].low;
+    const int64_t last = first[d] + (shape[d] - 1) * p.strides[d];
+    if (config[d].interior != 0 || first[d] < 0 || last >= from[d]) return {};
+  }
+  return slice_of_operand(program, inner, 0, outer, std::move(first));
+}
+
+Simpler slice(const Simplifier& program, const Equation& equation) {
+  if (Simpler same = same_type(program, equation); same.value) return same;
+  if (program.type_of(Atom::variable(equation.outputs[0])).size() == 0) return {};
+  const Equation* inner = program.definition(program.input(equation, 0));
+  if (!inner) return {};
+  if (inner->primitive == equation.primitive) return slice_of_slice(program, *inner, equation);
+  if (!program.may_drop()) return {};
+  if (try_params<ConcatenateParams>(inner->params.get())) {
+    return slice_of_concatenation(program, *inner, equation);
+  }
+  return try_params<PadParams>(inner->params.get()) ? slice_of_padding(program, *inner, equation)
+                                                    : Simpler();
 }
 
 Simpler select_n(const Simplifier& program, const Equation& equation) {
@@ -175,8 +275,7 @@ struct NamedRule {
   std::string_view name;
   SimplifyRule rule;
 };
-// same_type also handles convert_element_type to the same type and slices of the full size: they
-// only copy.
+// same_type also handles convert_element_type to the same type, which only copies.
 constexpr NamedRule kRules[] = {
     {"add", add},
     {"broadcast_in_dim", broadcast_in_dim},
@@ -192,7 +291,7 @@ constexpr NamedRule kRules[] = {
     {"reshape", reshape},
     {"rev", rev},
     {"select_n", select_n},
-    {"slice", same_type},
+    {"slice", slice},
     {"stop_gradient", same_type},
     {"sub", sub},
     {"transpose", transpose},

@@ -15,6 +15,8 @@
 #include "engine/native/flatten_indices.h"
 #include "engine/native/fold_transposes.h"
 #include "engine/native/form_clusters.h"
+#include "engine/native/join_pads.h"
+#include "engine/native/sink_slices.h"
 #include "engine/native/sink_transposes.h"
 #include "passes/internal/foreign.h"
 #include "passes/internal/nested.h"
@@ -62,6 +64,8 @@ Passed run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate) {
     program = simplify(std::move(program));
     program = common_subexpressions(std::move(program));
     program = flatten_indices(std::move(program));
+    program = join_pads(std::move(program));
+    program = sink_slices(std::move(program));
     program = sink_transposes(std::move(program));
     program = fold_transposes(std::move(program));
   }

@@ -112,6 +112,44 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"pad", "e:f32[6] = pad[padding_config=((0, 0, 0),)] a 1.0:f32[]", "", "a"},
         Row{"pad_stays", "e:f32[6] = pad[padding_config=((1, -1, 0),)] a 1.0:f32[]",
             "e:f32[6] = pad[padding_config=((1, -1, 0),)] a 1.0:f32[]", "e"},
+        Row{"slices",
+            "c:f32[5] = slice[start_indices=(1,) limit_indices=(6,) strides=(1,)] a e:f32[2] = "
+            "slice[start_indices=(0,) limit_indices=(4,) strides=(3,)] c",
+            "c:f32[5] = slice[start_indices=(1,) limit_indices=(6,) strides=(1,)] a e:f32[2] = "
+            "slice[start_indices=(1,) limit_indices=(5,) strides=(3,)] a",
+            "e", "f32[2]"},
+        Row{"slices_with_steps",
+            "c:f32[3] = slice[start_indices=(1,) limit_indices=(6,) strides=(2,)] a e:f32[2] = "
+            "slice[start_indices=(1,) limit_indices=(3,) strides=(1,)] c",
+            "c:f32[3] = slice[start_indices=(1,) limit_indices=(6,) strides=(2,)] a e:f32[2] = "
+            "slice[start_indices=(3,) limit_indices=(6,) strides=(2,)] a",
+            "e", "f32[2]"},
+        Row{"slice_of_one_joined",
+            "d:f32[1,3] = slice[start_indices=(1, 0) limit_indices=(2, 3) strides=(1, 1)] p "
+            "c:f32[3,3] = concatenate[dimension=0] p d e:f32[2,3] = slice[start_indices=(0, 0) "
+            "limit_indices=(2, 3) strides=(1, 1)] c",
+            "d:f32[1,3] = slice[start_indices=(1, 0) limit_indices=(2, 3) strides=(1, 1)] p "
+            "c:f32[3,3] = concatenate[dimension=0] p d",
+            "p", "f32[2,3]"},
+        Row{"slice_in_one_joined",
+            "c:f32[12] = concatenate[dimension=0] a a e:f32[2] = slice[start_indices=(7,) "
+            "limit_indices=(11,) strides=(3,)] c",
+            "c:f32[12] = concatenate[dimension=0] a a e:f32[2] = slice[start_indices=(1,) "
+            "limit_indices=(5,) strides=(3,)] a",
+            "e", "f32[2]"},
+        Row{"slice_of_padded",
+            "c:f32[9] = pad[padding_config=((2, 1, 0),)] a r e:f32[4] = slice[start_indices=(3,) "
+            "limit_indices=(7,) strides=(1,)] c",
+            "c:f32[9] = pad[padding_config=((2, 1, 0),)] a r e:f32[4] = slice[start_indices=(1,) "
+            "limit_indices=(5,) strides=(1,)] a",
+            "e", "f32[4]"},
+        Row{"what_was_padded",
+            "c:f32[9] = pad[padding_config=((2, 1, 0),)] a r e:f32[6] = slice[start_indices=(2,) "
+            "limit_indices=(8,) strides=(1,)] c",
+            "c:f32[9] = pad[padding_config=((2, 1, 0),)] a r", "a"},
+        Row{"negative_pad", "e:f32[3] = pad[padding_config=((-1, -2, 0),)] a r",
+            "e:f32[3] = slice[start_indices=(1,) limit_indices=(4,) strides=(1,)] a", "e",
+            "f32[3]"},
         Row{"slice", "e:f32[6] = slice[start_indices=(0,) limit_indices=(6,) strides=(1,)] a", "",
             "a"},
         Row{"rev", "c:f32[1,6] = reshape[new_sizes=(1, 6)] a e:f32[1,6] = rev[dimensions=(0,)] c",

@@ -24,6 +24,7 @@ set(FARCALL_NATIVE_KERNELS
   meshes/shard_map.cpp
   movement/shared_places.cpp
   movement/indexing.cpp
+  movement/pad.cpp
   movement/scatter.cpp
   movement/slice_start.cpp
   movement/spaced.cpp

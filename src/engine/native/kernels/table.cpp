@@ -53,7 +53,7 @@ const KernelRows& make_rows() {
         reduce_rows(),      arg_reduce_rows(),    dot_general_rows(), cumulative_rows(),
         sort_rows(),        indexing_rows(),      scatter_rows(),     convolution_rows(),
         fft_rows(),         reduce_window_rows(), random_rows(),      cluster_rows(),
-        collective_rows(),  top_k_rows()}) {
+        collective_rows(),  top_k_rows(),         pad_rows()}) {
     for (const KernelRow& row : family) {
       const bool is_new = rows.add(row);
       FARCALL_ASSERT(is_new);

@@ -1,4 +1,4 @@
-// Kernels that read and write parts of arrays at computed positions, and pad.
+// Kernels that read and write parts of arrays at computed positions.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -79,122 +79,6 @@ Kernel make_dynamic_update_slice(Types inputs, Types outputs, const Params*) {
   return {.run = run_dynamic_update_slice,
           .data = std::make_shared<PartPlan>(
               make_part(inputs[0], inputs[1], inputs.subspan(2), /*first_start=*/2))};
-}
-
-// ---- pad
-
-// One of the leading dimensions: how its positions in the output map to the operand.
-struct PadDimension {
-  int64_t size;           // of the output
-  int64_t low, step;      // the position of element 0, and the distance of elements
-  int64_t first, last;    // the elements inside the output, first to last - 1
-  int64_t source_stride;  // bytes
-};
-
-struct PadPlan {
-  StridedCopy copy;  // of a row: everything inside the leading dimensions
-  int64_t source_offset = 0, target_offset = 0;  // bytes, within a row
-  size_t width = 0;
-  int64_t row_size = 1, num_rows = 1;  // of the output
-  std::vector<PadDimension> leading;
-  bool is_empty = false;  // nothing of the operand is inside the output
-  bool fills = false;     // rows have elements beside those of the operand
-};
-
-// The offset of a row's elements in the operand in bytes; -1 if the row is all padding.
-int64_t padded_row(const PadPlan& plan, int64_t row) {
-  int64_t offset = 0;
-  for (size_t i = plan.leading.size(); i-- > 0;) {
-    const PadDimension& dimension = plan.leading[i];
-    const int64_t position = row % dimension.size - dimension.low;
-    row /= dimension.size;
-    if (position < 0 || position % dimension.step != 0) return -1;
-    const int64_t element = position / dimension.step;
-    if (element < dimension.first || element >= dimension.last) return -1;
-    offset += element * dimension.source_stride;
-  }
-  return offset;
-}
-
-// Row by row, so that what is filled first and copied to then is still in the cache.
-void run_pad(const KernelCall& call) {
-  const auto& plan = *static_cast<const PadPlan*>(call.data);
-  const auto* operand = static_cast<const std::byte*>(call.operands[0]);
-  auto* output = static_cast<std::byte*>(call.operands[2]);
-  const int64_t size = plan.row_size * plan.num_rows;
-  if (size == 0) return;
-  if (plan.is_empty) return fill_elements(output, call.operands[1], plan.width, size);
-  const size_t row_bytes = static_cast<size_t>(plan.row_size) * plan.width;
-  const auto pad_row = [&](int64_t row) {
-    std::byte* const to = output + static_cast<size_t>(row) * row_bytes;
-    const int64_t from = padded_row(plan, row);
-    if (from < 0 || plan.fills) fill_elements(to, call.operands[1], plan.width, plan.row_size);
-    if (from >= 0) plan.copy.run(operand + from + plan.source_offset, to + plan.target_offset);
-  };
-  constexpr int64_t kTileElements = int64_t{1} << 15;
-  const int64_t per_tile = kTileElements / plan.row_size;
-  if (per_tile == 0 || plan.num_rows <= per_tile) {
-    InterruptCounter counter;
-    for (int64_t row = 0; row < plan.num_rows; ++row) {
-      pad_row(row);  // distributes the copy of a long row over threads
-      counter.add(plan.row_size);
-    }
-    return;
-  }
-  run_tiles((plan.num_rows - 1) / per_tile + 1, num_threads_for_elements(size / 4),
-            [&](Tiles& tiles) {
-              for (int64_t tile; tiles.next(tile);) {
-                const int64_t last = std::min(plan.num_rows, (tile + 1) * per_tile);
-                for (int64_t row = tile * per_tile; row < last; ++row) pad_row(row);
-                if (!tiles.go_on(per_tile * plan.row_size)) return;
-              }
-            });
-}
-
-Kernel make_pad(Types inputs, Types outputs, const Params* params) {
-  const ShapeDtype from = inputs[0], to = outputs[0];
-  if (to.is_token()) return {};
-  const auto& config = params_as<PadParams>(params).padding_config;
-  const auto width = static_cast<int64_t>(byte_width(to.dtype()));
-  const auto source = dense_strides(from.shape());
-  auto target = dense_strides(to.shape());
-  auto plan = std::make_shared<PadPlan>();
-  plan->width = static_cast<size_t>(width);
-  std::vector<PadDimension> dimensions;
-  for (size_t i = 0; i < config.size(); ++i) {
-    const int64_t step = config[i].interior + 1, low = config[i].low;
-    const int64_t first = low < 0 ? -low / step + (-low % step != 0 ? 1 : 0) : 0;
-    const int64_t room = to.shape()[i] - 1 - low;  // last position, relative to element 0
-    const int64_t last = room < 0 ? -1 : std::min(from.shape()[i] - 1, room / step);
-    dimensions.push_back(
-        {to.shape()[i], low, step, first, std::max(first, last + 1), source[i] * width});
-    if (dimensions.back().last == first) plan->is_empty = true;
-  }
-  // Rows are long enough to be worth a call, and short enough for the cache.
-  constexpr int64_t kLeastBytes = 4096;
-  size_t num_leading = config.size();
-  while (num_leading > 0 && plan->row_size * width < kLeastBytes) {
-    plan->row_size *= to.shape()[--num_leading];
-  }
-  Shape kept;  // by dimension of a row: the number of elements inside the output
-  int64_t num_kept = 1;
-  for (size_t i = num_leading; i < config.size() && !plan->is_empty; ++i) {
-    const PadDimension& dimension = dimensions[i];
-    kept.push_back(dimension.last - dimension.first);
-    num_kept *= kept.back();
-    plan->source_offset += dimension.first * dimension.source_stride;
-    plan->target_offset += (dimension.low + dimension.first * dimension.step) * target[i] * width;
-    // With a single element the step is unused, and may exceed the result.
-    if (kept.back() > 1) target[i] *= dimension.step;
-  }
-  if (!plan->is_empty) {
-    plan->copy = StridedCopy(plan->width, kept, std::span(source).subspan(num_leading),
-                             std::span(target).subspan(num_leading));
-  }
-  plan->fills = num_kept != plan->row_size;
-  plan->leading.assign(dimensions.begin(), dimensions.begin() + static_cast<int64_t>(num_leading));
-  for (const PadDimension& dimension : plan->leading) plan->num_rows *= dimension.size;
-  return {.run = run_pad, .data = std::move(plan)};
 }
 
 // ---- gather
@@ -362,7 +246,6 @@ constexpr KernelRow kRows[] = {
     {"dynamic_slice", make_dynamic_slice},
     {"dynamic_update_slice", make_dynamic_update_slice, KernelTrait::kUpdatesFirstInput},
     {"gather", make_gather},
-    {"pad", make_pad},
 };
 
 }  // namespace

@@ -46,6 +46,7 @@ std::span<const KernelRow> reduce_rows();
 std::span<const KernelRow> arg_reduce_rows();
 std::span<const KernelRow> dot_general_rows();
 std::span<const KernelRow> indexing_rows();
+std::span<const KernelRow> pad_rows();
 std::span<const KernelRow> scatter_rows();
 std::span<const KernelRow> cumulative_rows();
 std::span<const KernelRow> sort_rows();
