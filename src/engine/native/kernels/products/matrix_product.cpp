@@ -22,8 +22,6 @@ namespace {
 
 // The fixed cost of a product, in operations.
 constexpr int64_t kCallCost = 64;
-// A product of at most this cost runs on one thread at once.
-constexpr int64_t kBriefCost = int64_t{1} << 20;
 
 // ---- float32 and float64: tiles of the result
 
@@ -35,6 +33,12 @@ struct Cut {
 
 // The cost of one multiplication: a vector times a matrix waits for memory, which is read once.
 int64_t cost_of_one(const Product& p) { return p.m == 1 ? 16 : 2; }
+
+// A product of a lower cost runs on one thread at once.
+constexpr int64_t kBriefCost = int64_t{1} << 20;
+int64_t brief_cost(const Product& p) {
+  return std::min(kBriefCost, 2 * kThreadCost / cost_of_one(p));
+}
 
 int64_t pieces(int64_t size, int64_t piece) { return (size + piece - 1) / piece; }
 
@@ -50,15 +54,18 @@ Cut cut(const Product& p, int64_t num_threads, size_t width) {
   constexpr int64_t kMostRows = 384, kMostColumnBytes = 3072;
   constexpr int64_t kMostCost = int64_t{1} << 29;
   const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
-  if (cost < kBriefCost) {
-    return {p.m, p.n, std::max<int64_t>(kBriefCost / (cost + kCallCost), 1)};
+  if (cost < brief_cost(p)) {
+    return {p.m, p.n, std::max<int64_t>(brief_cost(p) / (cost + kCallCost), 1)};
   }
   int64_t rows = std::min(p.m, kMostRows), columns = p.n;
   if (p.m > kTileRowStep) {
     const int64_t most = kMostColumnBytes / static_cast<int64_t>(width);
     columns = even_piece(p.n, most, kTileColumnStep);
   }
-  const int64_t column_step = p.m == 1 ? 8 * kTileColumnStep : kTileColumnStep;
+  // Long runs of a row are read faster, but each thread should have some.
+  const int64_t steps_of_thread = p.n / (2 * num_threads * kTileColumnStep);
+  const int64_t column_step =
+      p.m == 1 ? std::clamp<int64_t>(steps_of_thread, 1, 8) * kTileColumnStep : kTileColumnStep;
   const auto is_large = [&] {
     return saturated_product(saturated_product(rows, columns), p.k) > kMostCost;
   };
@@ -236,7 +243,7 @@ void multiply_tiled(const Product& given) {
     return;
   }
   const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
-  if (p.batches.count == 1 && cost < kBriefCost) return multiply_brief<T>(p);
+  if (p.batches.count == 1 && cost < brief_cost(p)) return multiply_brief<T>(p);
   const int64_t num_threads =
       num_threads_for(saturated_product(saturated_product(cost, cost_of_one(p)), p.batches.count));
   if (shares_columns(p)) return multiply_large<T>(p, num_threads);
