@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import farcall as fc
 import farcall.numpy as fnp
 import numpy as np
 import pytest
+from farcall import lax
 
 jax = pytest.importorskip("jax")
 
@@ -186,3 +188,50 @@ def test_products_that_sum_nothing_keep_the_sign_of_zero() -> None:
 
     row = np.asarray(fc.jit(lambda x: fc.lax.fori_loop(0, 3, lambda _, y: step(x), x))(a[:, 0]))
     np.testing.assert_array_equal(np.signbit(row), [True, False])
+
+
+@pytest.mark.parametrize(
+    "sizes", [(4, 1, 1), (5, 3, 7), (17, 64, 33), (64, 513, 40), (300, 1030, 70)]
+)
+@pytest.mark.parametrize("results", ["int8", "uint8", "int16", "int32", "uint32", None])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_products_of_short_integers_wrap(
+    dtype: str, results: str | None, sizes: tuple[int, int, int]
+) -> None:
+    m, k, n = sizes
+    random = np.random.default_rng(k)
+    info = np.iinfo(dtype)
+    a, b = (
+        random.integers(info.min, info.max + 1, (2, *shape)).astype(dtype)
+        for shape in ((m, k), (k, n))
+    )
+    a[0, 0] = info.min
+    b[0, :, 0] = info.min
+    exact = a.astype("int64") @ b.astype("int64")
+    wanted = exact.astype(results or dtype)
+
+    def product(a: Any, b: Any) -> Any:
+        dims = (((2,), (1,)), ((0,), (0,)))
+        return lax.dot_general(a, b, dims, preferred_element_type=results)
+
+    for function in (
+        product,
+        lambda a, b: product(a.transpose(0, 2, 1).copy().transpose(0, 2, 1), b),
+        lambda a, b: product(a, b.transpose(0, 2, 1).copy().transpose(0, 2, 1)),
+    ):
+        found = np.asarray(fc.jit(function)(a, b))
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_converted_operands_are_read_before_they_are_converted() -> None:
+    a = np.arange(-60, 60, dtype=np.int8).reshape(12, 10)
+
+    def f(a: Any, b: Any) -> Any:
+        return a.astype("int32") @ b.astype("int32"), a.astype("int16").astype("int32") @ b
+
+    b = np.arange(-50, 50, dtype=np.int32).reshape(10, 10) * 1000
+    for found, wanted in zip(fc.jit(f)(a, a.T.copy()), f(a, a.T.copy()), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    for found, wanted in zip(fc.jit(f)(a, b), f(a, b), strict=True):
+        np.testing.assert_array_equal(found, wanted)

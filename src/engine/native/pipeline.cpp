@@ -16,6 +16,7 @@
 #include "engine/native/fold_transposes.h"
 #include "engine/native/form_clusters.h"
 #include "engine/native/join_pads.h"
+#include "engine/native/narrow_products.h"
 #include "engine/native/sink_slices.h"
 #include "engine/native/sink_transposes.h"
 #include "passes/internal/foreign.h"
@@ -68,6 +69,7 @@ Passed run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate) {
     program = sink_slices(std::move(program));
     program = sink_transposes(std::move(program));
     program = fold_transposes(std::move(program));
+    program = narrow_products(std::move(program));
   }
   program = count_constants(std::move(program));
   program = remove_barriers(std::move(program));

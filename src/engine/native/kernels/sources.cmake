@@ -42,6 +42,7 @@ set(FARCALL_NATIVE_KERNELS
   products/matrix_columns.cpp
   products/matrix_tile.cpp
   products/plain_product.cpp
+  products/short_product.cpp
   random/random.cpp
   random/threefry.cpp
   reductions/arg_reduce.cpp

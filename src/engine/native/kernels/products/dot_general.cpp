@@ -16,6 +16,7 @@
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/movement/strided_copy.h"
 #include "engine/native/kernels/products/matrix_product.h"
+#include "engine/native/kernels/products/short_product.h"
 
 namespace farcall::native {
 namespace {
@@ -216,7 +217,6 @@ Multiply choose_multiply(const DotPlan& plan, DType compute) {
 Kernel make_dot_general(Types inputs, Types outputs, const Params* params) {
   const auto& dimensions = params_as<DotGeneralParams>(params);
   const DType out_dtype = outputs[0].dtype();
-  const DType compute = out_dtype == DType::kBool ? out_dtype : compute_dtype(out_dtype);
   Indices lhs_contracting = dimensions.lhs_contracting;
   Indices rhs_contracting = dimensions.rhs_contracting;
   sort_contracting(lhs_contracting, rhs_contracting);
@@ -232,6 +232,15 @@ Kernel make_dot_general(Types inputs, Types outputs, const Params* params) {
   plan->m = product_of(picked(inputs[0].shape(), lhs_free));
   plan->k = product_of(picked(inputs[0].shape(), lhs_contracting));
   plan->n = product_of(picked(inputs[1].shape(), rhs_free));
+  // With fewer rows, plain loops take as long.
+  constexpr int64_t kLeastRows = 4;
+  const DType operands = inputs[0].dtype();
+  const Multiply short_product = operands == inputs[1].dtype() && plan->m >= kLeastRows
+                                     ? find_short_product(operands, out_dtype)
+                                     : nullptr;
+  const DType compute = short_product               ? operands
+                        : out_dtype == DType::kBool ? out_dtype
+                                                    : compute_dtype(out_dtype);
   const auto has_vectors_beside = [&](ShapeDtype type, const Indices& batch) {
     const Indices strides = strides_of(type.shape(), row_major(type.rank()));
     return are_beside(plan->batch_sizes, picked(strides, batch));
@@ -244,10 +253,11 @@ Kernel make_dot_general(Types inputs, Types outputs, const Params* params) {
                            are_all_beside, scratch_bytes);
   plan->rhs = plan_operand(inputs[1], {dimensions.rhs_batch, rhs_contracting, rhs_free}, compute,
                            are_all_beside, scratch_bytes);
-  plan->multiply = choose_multiply(*plan, compute);
+  plan->multiply = short_product ? short_product : choose_multiply(*plan, compute);
   if (!plan->multiply) return {};
-  plan->width = byte_width(compute);
-  plan->store = make_conversion(compute, out_dtype);
+  const DType computed = short_product ? DType::kInt32 : compute;
+  plan->width = byte_width(computed);
+  plan->store = make_conversion(computed, out_dtype);
   if (!plan->store.is_copy()) {
     plan->result_offset = scratch_bytes;
     scratch_bytes = memory_sum(scratch_bytes,

@@ -1,0 +1,225 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/native/kernels/products/short_product.cpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <farcall/core/sizes.h>
+
+#include "engine/native/kernels/products/short_product.h"
+#include "engine/native/kernels/vector/targets.h"
+#include "engine/native/parallel.h"
+
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace farcall::native::HWY_NAMESPACE {
+namespace {
+
+#if HWY_TARGET == HWY_SCALAR
+
+Multiply find_short(DType) { return nullptr; }
+
+#else
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Sums = hn::ScalableTag<int32_t>;
+using Factors = hn::Repartition<int16_t, Sums>;
+using Sum = hn::Vec<Sums>;
+using Factor = hn::Vec<Factors>;
+
+constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(Sums()));
+constexpr int64_t kPanel = 2 * kLanes;  // columns that are computed at a time
+constexpr int64_t kRows = HWY_TARGET == HWY_AVX3 ? 8 : 4;
+constexpr int64_t kDepth = 512;  // summed before the next panel
+constexpr int64_t kPairs = kDepth / 2;
+
+// Elements 2 p and 2 p + 1 of a row or column are side by side: instructions add two products.
+template <class T>
+int32_t pair_of(const T* from, int64_t stride, bool has_second) {
+  const int16_t both[] = {from[0], has_second ? int16_t{from[stride]} : int16_t{0}};
+  int32_t pair;
+  std::memcpy(&pair, both, sizeof(pair));
+  return pair;
+}
+
+template <class T>
+void pack_rows(const T* a, int64_t row_stride, int64_t column_stride, int64_t rows, int64_t depth,
+               int32_t* packed) {
+  for (int64_t i = 0; i < rows; ++i, a += row_stride, packed += kPairs) {
+    int16_t* const __restrict to = reinterpret_cast<int16_t*>(packed);
+    if (column_stride == 1) {
+      for (int64_t k = 0; k < depth; ++k) to[k] = a[k];
+    } else {
+      for (int64_t k = 0; k < depth; ++k) to[k] = a[k * column_stride];
+    }
+    if (depth % 2 != 0) to[depth] = 0;
+  }
+}
+
+template <class T>
+Factor load_factors(const T* from) {
+  const Factors d;
+  const hn::Rebind<T, Factors> narrow;
+  if constexpr (sizeof(T) == sizeof(int16_t)) {
+    return hn::LoadU(d, from);
+  } else {
+    return hn::PromoteTo(d, hn::LoadU(narrow, from));
+  }
+}
+
+// Columns after the last one are zero.
+template <class T>
+void pack_panel(const T* b, int64_t row_stride, int64_t column_stride, int64_t depth,
+                int64_t columns, int32_t* packed) {
+  for (int64_t k = 0; k < depth; k += 2, packed += kPanel, b += 2 * row_stride) {
+    if (column_stride == 1 && columns == kPanel && k + 1 < depth) {
+      hn::StoreInterleaved2(load_factors(b), load_factors(b + row_stride), Factors(),
+                            reinterpret_cast<int16_t*>(packed));
+      continue;
+    }
+    for (int64_t j = 0; j < columns; ++j) {
+      packed[j] = pair_of(b + j * column_stride, row_stride, k + 1 < depth);
+    }
+    std::fill(packed + columns, packed + kPanel, 0);
+  }
+}
+
+// Some rows of a panel, added to the result unless it is the first part of the sums.
+template <int64_t kCount>
+void multiply_rows(const int32_t* a, const int32_t* b, int64_t pairs, bool is_first, int32_t* c,
+                   int64_t c_stride, int64_t columns) {
+  const Sums d;
+  const Factors factors;
+  // Where an instruction does not add products that are side by side, `others` has a part of the
+  // sums. The compiler keeps arrays in registers only where all indices are known.
+  Sum sums[kCount][2], others[kCount][2];
+  [&]<size_t... i>(std::index_sequence<i...>) HWY_ATTR {
+    ((sums[i][0] = sums[i][1] = others[i][0] = others[i][1] = hn::Zero(d)), ...);
+    for (int64_t p = 0; p < pairs; ++p, b += kPanel) {
+      const Factor first = hn::BitCast(factors, hn::LoadU(d, b));
+      const Factor second = hn::BitCast(factors, hn::LoadU(d, b + kLanes));
+      const auto add_row = [&](int64_t row, Sum(&sum)[2], Sum(&other)[2]) HWY_ATTR {
+        const Factor factor = hn::BitCast(factors, hn::Set(d, a[row * kPairs + p]));
+        sum[0] = hn::ReorderWidenMulAccumulate(d, factor, first, sum[0], other[0]);
+        sum[1] = hn::ReorderWidenMulAccumulate(d, factor, second, sum[1], other[1]);
+      };
+      (add_row(i, sums[i], others[i]), ...);
+    }
+  }
+  (std::make_index_sequence<kCount>());
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < kCount; ++i) {
+    HWY_ALIGN int32_t found[kPanel];
+    hn::Store(hn::RearrangeToOddPlusEven(sums[i][0], others[i][0]), d, found);
+    hn::Store(hn::RearrangeToOddPlusEven(sums[i][1], others[i][1]), d, found + kLanes);
+    int32_t* const to = c + i * c_stride;
+    // The sums wrap.
+    for (int64_t j = 0; j < columns; ++j) {
+      const auto before = is_first ? 0U : static_cast<uint32_t>(to[j]);
+      to[j] = static_cast<int32_t>(before + static_cast<uint32_t>(found[j]));
+    }
+  }
+}
+
+// A part of a result.
+template <class T>
+struct Part {
+  const T *a, *b;
+  int32_t* c;
+  int64_t rows, columns;
+};
+
+template <class T>
+bool multiply_part(const Product& p, const Part<T>& part, std::vector<int32_t>& memory,
+                   Tiles& tiles) {
+  memory.resize(static_cast<size_t>(kPairs * (part.rows + kPanel)));
+  int32_t* const a = memory.data();
+  int32_t* const b = a + kPairs * part.rows;
+  for (int64_t k = 0; k < p.k; k += kDepth) {
+    const int64_t depth = std::min(kDepth, p.k - k), pairs = (depth + 1) / 2;
+    pack_rows(part.a + k * p.a.column_stride, p.a.row_stride, p.a.column_stride, part.rows, depth,
+              a);
+    for (int64_t column = 0; column < part.columns; column += kPanel) {
+      const int64_t columns = std::min(kPanel, part.columns - column);
+      pack_panel(part.b + k * p.b.row_stride + column * p.b.column_stride, p.b.row_stride,
+                 p.b.column_stride, depth, columns, b);
+      int64_t row = 0;
+      const auto multiply = [&]<int64_t kCount>(std::integral_constant<int64_t, kCount>) {
+        for (; row + kCount <= part.rows; row += kCount) {
+          multiply_rows<kCount>(a + row * kPairs, b, pairs, k == 0,
+                                part.c + row * p.c_row_stride + column, p.c_row_stride, columns);
+        }
+      };
+      multiply(std::integral_constant<int64_t, kRows>());
+      multiply(std::integral_constant<int64_t, 1>());
+      if (!tiles.go_on(part.rows * columns * depth)) return false;
+    }
+  }
+  return true;
+}
+
+template <class T>
+void multiply(const Product& p) {
+  const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
+  const int64_t num_threads = num_threads_for(saturated_product(cost, p.batches.count));
+  // Each part of A and of B is packed for each part of the result.
+  int64_t rows = std::min<int64_t>(p.m, 256), columns = std::min<int64_t>(p.n, 4 * kPanel);
+  const auto count = [&] {
+    return ((p.m - 1) / rows + 1) * ((p.n - 1) / columns + 1) * p.batches.count;
+  };
+  while (num_threads > 1 && count() < 3 * num_threads && columns > kPanel) columns -= kPanel;
+  while (num_threads > 1 && count() < 3 * num_threads && rows > 8 * kRows) rows -= kRows;
+  const int64_t down = (p.m - 1) / rows + 1, across = (p.n - 1) / columns + 1;
+  run_tiles(count(), num_threads, [&](Tiles& tiles) {
+    std::vector<int32_t> memory;
+    for (int64_t i; tiles.next(i);) {
+      const int64_t batch = i / across / down, row = i / across % down * rows,
+                    column = i % across * columns;
+      const Part<T> part = {
+          static_cast<const T*>(p.a.data) + p.batches.a_offset(batch) + row * p.a.row_stride,
+          static_cast<const T*>(p.b.data) + p.batches.b_offset(batch) + column * p.b.column_stride,
+          static_cast<int32_t*>(p.c) + (batch * p.m + row) * p.c_row_stride + column,
+          std::min(rows, p.m - row), std::min(columns, p.n - column)};
+      if (!multiply_part(p, part, memory, tiles)) return;
+    }
+  });
+}
+
+Multiply find_short(DType dtype) {
+  switch (dtype) {
+    case DType::kInt8:
+      return multiply<int8_t>;
+    case DType::kUInt8:
+      return multiply<uint8_t>;
+    case DType::kInt16:
+      return multiply<int16_t>;
+    default:
+      return nullptr;
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace farcall::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace farcall::native {
+namespace {
+HWY_EXPORT(find_short);
+}  // namespace
+
+Multiply find_short_product(DType operands, DType results) {
+  const bool is_narrow = is_integer(results) && byte_width(results) <= 4;
+  return is_narrow ? HWY_DYNAMIC_DISPATCH(find_short)(operands) : nullptr;
+}
+
+}  // namespace farcall::native
+#endif

@@ -1,0 +1,12 @@
+// A pass of the native engine: products read integers of few bits in place.
+#pragma once
+
+#include <farcall/program/program.h>
+
+namespace farcall::native {
+
+// A product of integers that are converted from int8, uint8 or int16 reads the original ones. Its
+// operands then have another type than its result.
+ProgramPtr narrow_products(ProgramPtr program);
+
+}  // namespace farcall::native
