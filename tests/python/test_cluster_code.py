@@ -122,6 +122,19 @@ def test_operations_on_two_operands_have_the_bits_of_their_loops(name: str, dtyp
     assert_same(lambda x, y: as_number(f(x - y, y), x), x, y, at_least=2 * has_code)
 
 
+@pytest.mark.parametrize("dtype", INTS)
+@pytest.mark.parametrize("count", [0, 1, 13, 31, 32, 63, 64, 200])
+def test_shifts_by_a_constant_have_the_bits_of_their_loops(count: int, dtype: str) -> None:
+    by = np.asarray(count, dtype)
+
+    def f(x: Any) -> Any:
+        y = x ^ lax.shift_left(x, by)
+        return y ^ lax.shift_right_logical(y, by), (y + 1) ^ lax.shift_right_arithmetic(y, by)
+
+    has_code = HAS_AVX512 or dtype.endswith("32")
+    assert_same(f, data(777, dtype, 1), at_least=7 if has_code else 4)
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("bound", [0.0, -0.0, 1.5, np.inf, -np.inf, np.nan])
 def test_extremes_with_a_constant_keep_nans_and_signs_of_zeros(dtype: str, bound: float) -> None:

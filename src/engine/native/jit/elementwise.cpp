@@ -296,8 +296,12 @@ class Elementwise {
   template <Op op>
   Arg shifted_lanes() {
     if (!y().is_const()) refuse();
-    if (y().bits >= static_cast<uint64_t>(8 * type_.width)) return Arg::constant(0);
-    return add(op, {x()}, static_cast<int64_t>(y().bits));
+    constexpr bool kKeepsSign = op == Op::kLaneShiftRightSigned;
+    if (kKeepsSign && type_.width == 8 && !processor().has_masks) refuse();
+    const int64_t most = 8 * type_.width - 1;
+    const bool is_all = y().bits > static_cast<uint64_t>(most);
+    if (is_all && !kKeepsSign) return Arg::constant(0);
+    return add(op, {x()}, is_all ? most : static_cast<int64_t>(y().bits));
   }
 
   // ---- conversions
@@ -440,7 +444,9 @@ Elementwise::Translations Elementwise::all_translations() {
        {.integers = &E::apply<Op::kShiftLeft>, .lanes = &E::shifted_lanes<Op::kLaneShiftLeft>}},
       {"shift_right_logical",
        {.integers = &E::apply<Op::kShiftRight>, .lanes = &E::shifted_lanes<Op::kLaneShiftRight>}},
-      {"shift_right_arithmetic", {.integers = &E::apply<Op::kShiftRightSigned>}},
+      {"shift_right_arithmetic",
+       {.integers = &E::apply<Op::kShiftRightSigned>,
+        .lanes = &E::shifted_lanes<Op::kLaneShiftRightSigned>}},
       {"population_count", {.integers = &E::apply<Op::kPopulationCount>}},
       {"clz", {.integers = &E::apply<Op::kCountLeadingZeros>}}};
   for (const auto& [primitive, function] : vector_functions()) all[primitive].vector = function;

@@ -238,6 +238,9 @@ bool Assembler::emit_lanes(const Inst& inst) {
     case Op::kLaneShiftRight:
       return shift([this](const auto&... x) { vpsrld(x...); },
                    [this](const auto&... x) { vpsrlq(x...); });
+    case Op::kLaneShiftRightSigned:
+      return shift([this](const auto&... x) { vpsrad(x...); },
+                   [this](const auto&... x) { vpsraq(x...); });
     case Op::kPermute: {
       const Vector made = vector_target(inst);
       with_vector_operand(inst.args[0], inst.type, [&](const Operand& x) {

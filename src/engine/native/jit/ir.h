@@ -125,8 +125,9 @@ enum class Op : uint8_t {
   kLaneSub,
   kLaneMul,  // lanes of four bytes; with AVX-512 also of eight
   kLaneShiftLeft,
-  kLaneShiftRight,  // both shift by `imm`
-  kBroadcast,       // repeats one lane
+  kLaneShiftRight,
+  kLaneShiftRightSigned,  // the three shift by `imm`; lanes of eight bytes by sign with AVX-512
+  kBroadcast,             // repeats one lane
   kPermute,     // within each four lanes of four bytes; two bits of `imm` for each of the results
   kUpperLanes,  // the second half of the lanes of arg 0, of type `source`; AVX-512
   // ---- masks; comparisons have args of type `source`

@@ -495,7 +495,10 @@ void TileLowering::finish_sum() {
 void TileLowering::one(const TileOperation& operation) {
   std::vector<Arg> inputs;
   for (const uint32_t input : operation.inputs) {
-    inputs.push_back(Arg::reg(b_.new_reg(type_of(run_.values[input].dtype))));
+    const TileValue& value = run_.values[input];
+    inputs.push_back(value.source == TileValue::Source::kConstant
+                         ? repeated(value, {})
+                         : Arg::reg(b_.new_reg(type_of(value.dtype))));
   }
   run(operation, inputs);
   check_dtype(register_dtype(run_.values[operation.output].dtype));
