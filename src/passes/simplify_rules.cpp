@@ -145,9 +145,11 @@ Simpler slice_of_slice(const Simplifier& program, const Equation& inner, const E
   return composed(program, inner, outer, std::move(p));
 }
 
-// If the slice lies in one operand.
+// If the slice lies in one of the operands, which are looked at one after the other.
+constexpr size_t kMostJoined = 64;
 Simpler slice_of_concatenation(const Simplifier& program, const Equation& inner,
                                const Equation& outer) {
+  if (inner.inputs.size() > kMostJoined) return {};
   const auto along =
       static_cast<size_t>(params_as<ConcatenateParams>(inner.params.get()).dimension);
   const SliceParams& p = params_as<SliceParams>(outer.params.get());

@@ -42,10 +42,13 @@ class SliceSinker {
       ++values_[output.index].num_readers;
       values_[output.index].is_output = true;
     }
-    // An operation that stays has readers that stay, so its operands may have to stay too.
-    do {
+    // An operation that stays reads its whole operands, so these may have to stay too.
+    constexpr int kMostRounds = 8;
+    for (int round = 0; round < kMostRounds; ++round) {
       find_slices();
-    } while (keep_some());
+      if (!keep_some()) return;
+    }
+    for (Value& value : values_) value.sinks = false;
   }
 
   bool has_gain() const {
@@ -99,8 +102,9 @@ class SliceSinker {
   }
 
   void read_slice(uint32_t variable, const Equation& like) {
+    auto& slices = values_[variable].slices;
     ++values_[variable].num_slice_readers;
-    if (!find_slice(variable, like)) values_[variable].slices.push_back({&like});
+    if (slices.size() <= kMostSlices && !find_slice(variable, like)) slices.push_back({&like});
   }
 
   // Results of the program keep memory of their own, and operands of calls stay as they are.
@@ -182,7 +186,10 @@ class SliceSinker {
       const bool may = std::ranges::all_of(equation.inputs, [&](Atom operand) {
         return !is_whole(operand, equation.outputs[0]) || may_slice(operand.index);
       });
-      if (!may) values_[equation.outputs[0]].stays = is_changed = true;
+      if (may) continue;
+      Value& value = values_[equation.outputs[0]];
+      value.stays = is_changed = true;
+      value.sinks = false;
     }
     return is_changed;
   }

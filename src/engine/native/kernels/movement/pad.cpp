@@ -92,7 +92,7 @@ void run_pad_spaced(const PadPlan& plan, const KernelCall& call) {
   run_tiles(plan.num_rows * num_parts, num_threads_for_elements(plan.num_rows * plan.row_size / 2),
             [&](Tiles& tiles) {
               alignas(kCacheLine) std::byte padding[kSpacedAtOnce * kMaxPadWidth];
-              fill_elements(padding, call.operands[1], plan.width, kSpacedAtOnce);
+              fill_elements(padding, call.operands[1], plan.width, std::min(count, kSpacedAtOnce));
               for (int64_t tile; tiles.next(tile);) {
                 const int64_t row = tile / num_parts, part = tile % num_parts;
                 std::byte* const to = output + static_cast<size_t>(row) * row_bytes;
