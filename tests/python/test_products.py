@@ -235,3 +235,43 @@ def test_converted_operands_are_read_before_they_are_converted() -> None:
         np.testing.assert_array_equal(found, wanted)
     for found, wanted in zip(fc.jit(f)(a, b), f(a, b), strict=True):
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("results", ["int32", "int16", None])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"window_strides": (1, 1), "padding": "SAME"},
+        {"window_strides": (2, 1), "padding": [(1, 2), (0, 3)], "rhs_dilation": (2, 1)},
+        {"window_strides": (1, 1), "padding": "VALID", "feature_group_count": 2},
+        {"window_strides": (1, 2), "padding": "SAME", "lhs_dilation": (2, 2)},
+    ],
+)
+def test_convolutions_of_short_integers_wrap(
+    options: dict[str, Any], dtype: str, results: str | None
+) -> None:
+    random = np.random.default_rng(0)
+    info = np.iinfo(dtype)
+    groups = options.get("feature_group_count", 1)
+    for channels, features in ((1, 1), (4, 6), (2, 34)):
+        if channels % groups or features % groups:
+            continue
+        x = random.integers(info.min, info.max + 1, (2, 20, 21, channels)).astype(dtype)
+        w = random.integers(info.min, info.max + 1, (3, 2, channels // groups, features))
+        w = w.astype(dtype)
+
+        def convolved(x: Any, w: Any, preferred: str | None) -> Any:
+            return lax.conv_general_dilated(
+                x,
+                w,
+                **options,
+                dimension_numbers=("NHWC", "HWIO", "NHWC"),
+                preferred_element_type=preferred,
+            )
+
+        with fc.enable_x64():
+            wanted = np.asarray(convolved(x.astype("float64"), w.astype("float64"), None))
+        found = np.asarray(fc.jit(lambda x, w: convolved(x, w, results))(x, w))
+        assert found.dtype == (results or dtype)
+        np.testing.assert_array_equal(found, wanted.astype("int64").astype(found.dtype))

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include <farcall/primitives/convolution.h>
 #include <farcall/primitives/dot_general.h>
 #include <farcall/primitives/elementwise.h>
 
@@ -14,15 +15,16 @@
 namespace farcall::native {
 namespace {
 
-bool is_dot_general(const Equation& equation) {
-  return try_params<DotGeneralParams>(equation.params.get()) != nullptr;
+bool is_of_products(const Equation& equation) {
+  const Params* const params = equation.params.get();
+  return try_params<DotGeneralParams>(params) || try_params<ConvParams>(params);
 }
 
 }  // namespace
 
 ProgramPtr narrow_products(ProgramPtr program) {
   program = pass_nested(std::move(program), narrow_products);
-  if (!std::ranges::any_of(program->equations, is_dot_general)) return program;
+  if (!std::ranges::any_of(program->equations, is_of_products)) return program;
   std::vector<const Equation*> made_by(program->variable_types.size(), nullptr);
   for (const Equation& equation : program->equations) {
     for (const uint32_t output : equation.outputs) made_by[output] = &equation;
@@ -39,7 +41,7 @@ ProgramPtr narrow_products(ProgramPtr program) {
   std::vector<std::pair<size_t, std::vector<Atom>>> changes;
   for (size_t i = 0; i < program->equations.size(); ++i) {
     const Equation& equation = program->equations[i];
-    if (!is_dot_general(equation)) continue;
+    if (!is_of_products(equation)) continue;
     const Atom lhs = original(equation.inputs[0]), rhs = original(equation.inputs[1]);
     const DType dtype = program->type_of(lhs).dtype();
     const bool is_changed = lhs != equation.inputs[0] && rhs != equation.inputs[1] &&

@@ -5,8 +5,8 @@
 
 namespace farcall::native {
 
-// A product of integers that are converted from int8, uint8 or int16 reads the original ones. Its
-// operands then have another type than its result.
+// A product or convolution of integers that are converted from int8, uint8 or int16 reads the
+// original ones. Its operands then have another type than its result.
 ProgramPtr narrow_products(ProgramPtr program);
 
 }  // namespace farcall::native

@@ -16,6 +16,7 @@
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/movement/strided_copy.h"
 #include "engine/native/kernels/products/matrix_product.h"
+#include "engine/native/kernels/products/short_product.h"
 #include "engine/native/kernels/reductions/sliding_window.h"
 #include "engine/native/kernels/scratch.h"
 #include "engine/native/kernels/width.h"
@@ -67,7 +68,7 @@ struct ConvPlan {
   int64_t chunk = 1;  // positions computed at a time
   // Whether patches are transposed: of one channel and for one feature, their rows are long then.
   bool is_shifted = false;
-  int64_t width = 0;
+  int64_t width = 0, result_width = 0;  // of an element in a product, and of its result
   int64_t result_size = 0;
   size_t results = 0, converted = 0, chunks = 0;  // offsets in scratch
   // The scratch memory of a thread: patches, and the products of one of several groups.
@@ -191,8 +192,7 @@ void multiply_chunk(const ConvPlan& plan, const std::byte* lhs, const std::byte*
 // time.
 void convolve(const ConvPlan& plan, const std::byte* lhs, const std::byte* rhs, std::byte* scratch,
               std::byte* result) {
-  const int64_t row = plan.groups * plan.features * plan.width;
-  const int64_t part = plan.features * plan.width;
+  const int64_t part = plan.features * plan.result_width, row = plan.groups * part;
   const int64_t num_chunks = (plan.positions - 1) / plan.chunk + 1;
   const auto compute = [&](int64_t number, std::byte* memory, Tiles& tiles) {
     const int64_t first = number % num_chunks * plan.chunk;
@@ -201,7 +201,7 @@ void convolve(const ConvPlan& plan, const std::byte* lhs, const std::byte* rhs, 
     const int64_t count = std::min(plan.chunk, plan.positions - first);
     const std::byte* image =
         lhs + (batch * plan.lhs_batch_stride + group * plan.lhs_group_stride) * plan.width;
-    const std::byte* weights = rhs + group * plan.depth() * part;
+    const std::byte* weights = rhs + group * plan.depth() * plan.features * plan.width;
     std::byte* to = result + (batch * plan.positions + first) * row + group * part;
     if (plan.groups == 1) {
       multiply_chunk(plan, image, weights, first, count, memory, to);
@@ -332,7 +332,11 @@ void plan_output(ConvPlan& plan, const ConvParams& p, const ShapeDtype& output, 
 
 Kernel make_conv(Types inputs, Types outputs, const Params* params) {
   const auto& p = params_as<ConvParams>(params);
-  const DType compute = compute_dtype(inputs[0].dtype());
+  const DType operands = inputs[0].dtype();
+  const Multiply short_product =
+      operands == inputs[1].dtype() ? find_short_product(operands, outputs[0].dtype()) : nullptr;
+  const DType compute = short_product ? operands : compute_dtype(outputs[0].dtype());
+  const DType computed = short_product ? DType::kInt32 : compute;
   auto plan = std::make_shared<ConvPlan>();
   ScratchParts scratch;
   plan->groups = p.feature_group_count * p.batch_group_count;
@@ -340,9 +344,10 @@ Kernel make_conv(Types inputs, Types outputs, const Params* params) {
   plan->channels = inputs[1].shape()[p.rhs_spec[1]];
   plan->features = inputs[1].shape()[p.rhs_spec[0]] / plan->groups;
   plan->width = static_cast<int64_t>(byte_width(compute));
+  plan->result_width = static_cast<int64_t>(byte_width(computed));
   plan_lhs(*plan, p, inputs[0], inputs[1], outputs[0], compute, scratch);
   plan_rhs(*plan, p, inputs[1], compute, scratch);
-  plan_output(*plan, p, outputs[0], compute, scratch);
+  plan_output(*plan, p, outputs[0], computed, scratch);
   const int64_t depth = std::max(plan->depth(), int64_t{1});
   const int64_t features = std::max(plan->features, int64_t{1});
   plan->chunk = std::clamp(std::min(kPatchElements / depth, kChunkCost / depth / features),
@@ -353,11 +358,13 @@ Kernel make_conv(Types inputs, Types outputs, const Params* params) {
   ScratchParts of_thread;
   of_thread.take(plan->chunk * depth, byte_width(compute));
   if (plan->groups > 1) {
-    plan->products = of_thread.take(plan->chunk * plan->features, byte_width(compute));
+    plan->products = of_thread.take(plan->chunk * plan->features, byte_width(computed));
   }
   plan->thread_bytes = of_thread.bytes();
   plan->chunks = scratch.take(static_cast<int64_t>(plan->thread_bytes), 1);
-  plan->multiply = find_multiply(compute, std::max({plan->chunk, depth, plan->features}));
+  plan->multiply = short_product
+                       ? short_product
+                       : find_multiply(compute, std::max({plan->chunk, depth, plan->features}));
   if (!plan->multiply) return {};
   return {.run = run_conv, .data = std::move(plan), .scratch_bytes = scratch.bytes()};
 }
