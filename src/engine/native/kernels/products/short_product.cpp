@@ -37,28 +37,21 @@ constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(Sums()));
 constexpr int64_t kPanel = 2 * kLanes;  // columns that are computed at a time
 constexpr int64_t kRows = HWY_TARGET == HWY_AVX3 ? 8 : 4;
 constexpr int64_t kDepth = 512;  // summed before the next panel
-constexpr int64_t kPairs = kDepth / 2;
 
-// Elements 2 p and 2 p + 1 of a row or column are side by side: instructions add two products.
-template <class T>
-int32_t pair_of(const T* from, int64_t stride, bool has_second) {
-  const int16_t both[] = {from[0], has_second ? int16_t{from[stride]} : int16_t{0}};
-  int32_t pair;
-  std::memcpy(&pair, both, sizeof(pair));
-  return pair;
-}
+// Elements 2 p and 2 p + 1 of a row of A or a column of B are side by side: instructions add two
+// products. An odd number of them is followed by zero.
 
+// Rows of kDepth elements.
 template <class T>
 void pack_rows(const T* a, int64_t row_stride, int64_t column_stride, int64_t rows, int64_t depth,
-               int32_t* packed) {
-  for (int64_t i = 0; i < rows; ++i, a += row_stride, packed += kPairs) {
-    int16_t* const __restrict to = reinterpret_cast<int16_t*>(packed);
+               int16_t* __restrict packed) {
+  for (int64_t i = 0; i < rows; ++i, a += row_stride, packed += kDepth) {
     if (column_stride == 1) {
-      for (int64_t k = 0; k < depth; ++k) to[k] = a[k];
+      for (int64_t k = 0; k < depth; ++k) packed[k] = a[k];
     } else {
-      for (int64_t k = 0; k < depth; ++k) to[k] = a[k * column_stride];
+      for (int64_t k = 0; k < depth; ++k) packed[k] = a[k * column_stride];
     }
-    if (depth % 2 != 0) to[depth] = 0;
+    if (depth % 2 != 0) packed[depth] = 0;
   }
 }
 
@@ -76,23 +69,25 @@ Factor load_factors(const T* from) {
 // Columns after the last one are zero.
 template <class T>
 void pack_panel(const T* b, int64_t row_stride, int64_t column_stride, int64_t depth,
-                int64_t columns, int32_t* packed) {
-  for (int64_t k = 0; k < depth; k += 2, packed += kPanel, b += 2 * row_stride) {
-    if (column_stride == 1 && columns == kPanel && k + 1 < depth) {
-      hn::StoreInterleaved2(load_factors(b), load_factors(b + row_stride), Factors(),
-                            reinterpret_cast<int16_t*>(packed));
+                int64_t columns, int16_t* packed) {
+  for (int64_t k = 0; k < depth; k += 2, packed += 2 * kPanel, b += 2 * row_stride) {
+    const bool has_second = k + 1 < depth;
+    if (column_stride == 1 && columns == kPanel && has_second) {
+      hn::StoreInterleaved2(load_factors(b), load_factors(b + row_stride), Factors(), packed);
       continue;
     }
     for (int64_t j = 0; j < columns; ++j) {
-      packed[j] = pair_of(b + j * column_stride, row_stride, k + 1 < depth);
+      const T* const from = b + j * column_stride;
+      packed[2 * j] = from[0];
+      packed[2 * j + 1] = has_second ? int16_t{from[row_stride]} : int16_t{0};
     }
-    std::fill(packed + columns, packed + kPanel, 0);
+    std::fill(packed + 2 * columns, packed + 2 * kPanel, int16_t{0});
   }
 }
 
 // Some rows of a panel, added to the result unless it is the first part of the sums.
 template <int64_t kCount>
-void multiply_rows(const int32_t* a, const int32_t* b, int64_t pairs, bool is_first, int32_t* c,
+void multiply_rows(const int16_t* a, const int16_t* b, int64_t depth, bool is_first, int32_t* c,
                    int64_t c_stride, int64_t columns) {
   const Sums d;
   const Factors factors;
@@ -101,11 +96,12 @@ void multiply_rows(const int32_t* a, const int32_t* b, int64_t pairs, bool is_fi
   Sum sums[kCount][2], others[kCount][2];
   [&]<size_t... i>(std::index_sequence<i...>) HWY_ATTR {
     ((sums[i][0] = sums[i][1] = others[i][0] = others[i][1] = hn::Zero(d)), ...);
-    for (int64_t p = 0; p < pairs; ++p, b += kPanel) {
-      const Factor first = hn::BitCast(factors, hn::LoadU(d, b));
-      const Factor second = hn::BitCast(factors, hn::LoadU(d, b + kLanes));
+    for (int64_t k = 0; k < depth; k += 2, b += 2 * kPanel) {
+      const Factor first = hn::LoadU(factors, b), second = hn::LoadU(factors, b + 2 * kLanes);
       const auto add_row = [&](int64_t row, Sum(&sum)[2], Sum(&other)[2]) HWY_ATTR {
-        const Factor factor = hn::BitCast(factors, hn::Set(d, a[row * kPairs + p]));
+        int32_t pair;
+        std::memcpy(&pair, a + row * kDepth + k, sizeof(pair));
+        const Factor factor = hn::BitCast(factors, hn::Set(d, pair));
         sum[0] = hn::ReorderWidenMulAccumulate(d, factor, first, sum[0], other[0]);
         sum[1] = hn::ReorderWidenMulAccumulate(d, factor, second, sum[1], other[1]);
       };
@@ -136,13 +132,13 @@ struct Part {
 };
 
 template <class T>
-bool multiply_part(const Product& p, const Part<T>& part, std::vector<int32_t>& memory,
+bool multiply_part(const Product& p, const Part<T>& part, std::vector<int16_t>& memory,
                    Tiles& tiles) {
-  memory.resize(static_cast<size_t>(kPairs * (part.rows + kPanel)));
-  int32_t* const a = memory.data();
-  int32_t* const b = a + kPairs * part.rows;
+  memory.resize(static_cast<size_t>(kDepth * (part.rows + kPanel)));
+  int16_t* const a = memory.data();
+  int16_t* const b = a + kDepth * part.rows;
   for (int64_t k = 0; k < p.k; k += kDepth) {
-    const int64_t depth = std::min(kDepth, p.k - k), pairs = (depth + 1) / 2;
+    const int64_t depth = std::min(kDepth, p.k - k);
     pack_rows(part.a + k * p.a.column_stride, p.a.row_stride, p.a.column_stride, part.rows, depth,
               a);
     for (int64_t column = 0; column < part.columns; column += kPanel) {
@@ -152,7 +148,7 @@ bool multiply_part(const Product& p, const Part<T>& part, std::vector<int32_t>& 
       int64_t row = 0;
       const auto multiply = [&]<int64_t kCount>(std::integral_constant<int64_t, kCount>) {
         for (; row + kCount <= part.rows; row += kCount) {
-          multiply_rows<kCount>(a + row * kPairs, b, pairs, k == 0,
+          multiply_rows<kCount>(a + row * kDepth, b, depth, k == 0,
                                 part.c + row * p.c_row_stride + column, p.c_row_stride, columns);
         }
       };
@@ -177,7 +173,7 @@ void multiply(const Product& p) {
   while (num_threads > 1 && count() < 3 * num_threads && rows > 8 * kRows) rows -= kRows;
   const int64_t down = (p.m - 1) / rows + 1, across = (p.n - 1) / columns + 1;
   run_tiles(count(), num_threads, [&](Tiles& tiles) {
-    std::vector<int32_t> memory;
+    std::vector<int16_t> memory;
     for (int64_t i; tiles.next(i);) {
       const int64_t batch = i / across / down, row = i / across % down * rows,
                     column = i % across * columns;
