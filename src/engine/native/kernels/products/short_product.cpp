@@ -165,14 +165,17 @@ void multiply(const Product& p) {
   const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
   const int64_t num_threads = num_threads_for(saturated_product(cost, p.batches.count));
   // Each part of A and of B is packed for each part of the result.
-  int64_t rows = std::min<int64_t>(p.m, 256), columns = std::min<int64_t>(p.n, 4 * kPanel);
-  const auto count = [&] {
-    return ((p.m - 1) / rows + 1) * ((p.n - 1) / columns + 1) * p.batches.count;
+  constexpr int64_t kMostRows = 256, kMostPanels = 4, kLeastRows = 64;
+  const auto pieces = [](int64_t size, int64_t piece) { return (size - 1) / piece + 1; };
+  int64_t rows = std::min(pieces(p.m, kRows) * kRows, kMostRows);
+  int64_t columns = std::min(pieces(p.n, kPanel), kMostPanels) * kPanel;
+  const auto is_few = [&] {
+    return pieces(p.m, rows) * pieces(p.n, columns) * p.batches.count < 3 * num_threads;
   };
-  while (num_threads > 1 && count() < 3 * num_threads && columns > kPanel) columns -= kPanel;
-  while (num_threads > 1 && count() < 3 * num_threads && rows > 8 * kRows) rows -= kRows;
-  const int64_t down = (p.m - 1) / rows + 1, across = (p.n - 1) / columns + 1;
-  run_tiles(count(), num_threads, [&](Tiles& tiles) {
+  while (num_threads > 1 && is_few() && columns > kPanel) columns -= kPanel;
+  while (num_threads > 1 && is_few() && rows > kLeastRows) rows -= kRows;
+  const int64_t down = pieces(p.m, rows), across = pieces(p.n, columns);
+  run_tiles(down * across * p.batches.count, num_threads, [&](Tiles& tiles) {
     std::vector<int16_t> memory;
     for (int64_t i; tiles.next(i);) {
       const int64_t batch = i / across / down, row = i / across % down * rows,
