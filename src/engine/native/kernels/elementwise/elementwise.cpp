@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "engine/native/kernels/interruptible.h"
+#include "engine/native/kernels/width.h"
 #include "engine/native/parallel.h"
 
 namespace farcall::native {
@@ -203,7 +204,8 @@ Repeat repeat_of(int64_t times) {
 void repeat_elements(void* target, const void* elements, size_t width, int64_t count,
                      int64_t times) {
   if (repeats_few(width, times)) {
-    const Repeat repeat = width == 4 ? repeat_of<uint32_t>(times) : repeat_of<uint64_t>(times);
+    const auto repeat = visit_width(static_cast<int64_t>(width),
+                                    [times]<class T>(T) { return repeat_of<T>(times); });
     return repeat(elements, target, count, times);
   }
   const auto* from = static_cast<const std::byte*>(elements);

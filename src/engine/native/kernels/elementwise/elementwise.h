@@ -58,7 +58,7 @@ void fill_elements(void* target, const void* element, size_t width, int64_t size
 // Writes each of `count` elements `times` times. The memory need not be aligned if repeats_few().
 inline bool repeats_few(size_t width, int64_t times) {
   constexpr int64_t kFew = 16;
-  return times <= kFew && (width == 4 || width == 8);
+  return times <= kFew && width <= 8;
 }
 void repeat_elements(void* target, const void* elements, size_t width, int64_t count,
                      int64_t times);

@@ -124,6 +124,39 @@ void reduce_computed(const ReducePlan& plan, const Operand& operand, int64_t col
   }
 }
 
+// A block of elements in the dtype computed in, which has at most four bytes if it is another one.
+struct LoadedBlock {
+  static constexpr int64_t kSize = 1024;
+  alignas(64) std::byte bytes[kSize * 4];
+
+  const std::byte* load(const ReducePlan& plan, const std::byte* from, int64_t count) {
+    plan.load.run(from, bytes, count);
+    return bytes;
+  }
+};
+
+// Reduces short rows that follow each other, and are converted several at a time.
+void reduce_loaded_rows(const ReducePlan& plan, const std::byte* x, int64_t size, int64_t count,
+                        void* accumulators) {
+  const int64_t together = LoadedBlock::kSize / size;
+  const size_t row_bytes = static_cast<size_t>(size) * byte_width(plan.computed);
+  LoadedBlock block;
+  for (int64_t some; count > 0; count -= some) {
+    some = std::min(together, count);
+    const std::byte* row = block.load(plan, x, some * size);
+    for (int64_t i = 0; i < some; ++i, row += row_bytes) {
+      plan.reducer.reduce_row(row, size, accumulators, plan.identity);
+    }
+    x += static_cast<size_t>(some * size) * plan.load.source_width;
+  }
+}
+
+// Whether rows of this size follow each other, and several are loaded as one block.
+bool has_short_rows(const ReducePlan& plan, int64_t size) {
+  return !plan.is_inner_reduced && size == plan.inner && size <= LoadedBlock::kSize / 2 &&
+         plan.reduced.size() == 1 && plan.reduced[0].stride == size;
+}
+
 // Reduces the indices [first, last) of the reduced dimensions into `count` results. Each index has
 // `size` elements; those of index 0 start at `offset`.
 void reduce_range(const ReducePlan& plan, const Operand& operand, int64_t offset, int64_t size,
@@ -137,6 +170,9 @@ void reduce_range(const ReducePlan& plan, const Operand& operand, int64_t offset
       return operand.memory +
              (offset + offset_of(plan.reduced, i)) * static_cast<int64_t>(plan.load.source_width);
     };
+    if (!plan.load.is_copy() && has_short_rows(plan, size)) {
+      return reduce_loaded_rows(plan, row(first), size, last - first, accumulators);
+    }
     int64_t i = first;
     if (!plan.is_inner_reduced && plan.load.is_copy()) {
       for (; i + 4 <= last; i += 4) {
@@ -158,8 +194,8 @@ void reduce_range(const ReducePlan& plan, const Operand& operand, int64_t offset
 // Whether reduce_narrow_rows can reduce these rows.
 bool has_narrow_rows(const ReducePlan& plan, const Operand& operand, int64_t size) {
   constexpr int64_t kMostColumns = 32;
-  return operand.memory && plan.is_in_any_order && plan.load.is_copy() && size <= kMostColumns &&
-         size == plan.inner && plan.reduced.size() == 1 && plan.reduced[0].stride == size;
+  return operand.memory && plan.is_in_any_order && size <= kMostColumns &&
+         has_short_rows(plan, size);
 }
 
 // The same as reduce_range for rows of few columns that follow each other: several of them are
@@ -167,15 +203,18 @@ bool has_narrow_rows(const ReducePlan& plan, const Operand& operand, int64_t siz
 void reduce_narrow_rows(const ReducePlan& plan, const Operand& operand, int64_t offset,
                         int64_t size, int64_t first, int64_t last, void* accumulators,
                         Tiles& tiles) {
-  constexpr int64_t kColumns = 256;
+  constexpr int64_t kColumns = LoadedBlock::kSize / 4;
   const int64_t together = kColumns / size, columns = together * size;
   const auto width = static_cast<int64_t>(plan.load.source_width);
   const auto row = [&](int64_t i) { return operand.memory + (offset + i * size) * width; };
+  const size_t wide_bytes = static_cast<size_t>(columns) * byte_width(plan.computed);
+  LoadedBlock block;
   Accumulators wide;
   set_identity(plan, wide, columns);
   for (; first + 4 * together <= last; first += 4 * together) {
-    const void* const rows[] = {row(first), row(first + together), row(first + 2 * together),
-                                row(first + 3 * together)};
+    const std::byte* const x =
+        plan.load.is_copy() ? row(first) : block.load(plan, row(first), 4 * columns);
+    const void* const rows[] = {x, x + wide_bytes, x + 2 * wide_bytes, x + 3 * wide_bytes};
     plan.reducer.reduce_four_rows(rows, columns, wide.bytes);
     if (!tiles.go_on(4 * columns * kElementCost)) return;
   }
@@ -183,8 +222,25 @@ void reduce_narrow_rows(const ReducePlan& plan, const Operand& operand, int64_t 
     const auto at = static_cast<size_t>(i * size) * plan.reducer.accumulator_width;
     plan.reducer.merge(wide.bytes + at, size, accumulators);
   }
+  if (!plan.load.is_copy()) {
+    return reduce_loaded_rows(plan, row(first), size, last - first, accumulators);
+  }
   for (; first < last; ++first) {
     plan.reducer.reduce_row(row(first), size, accumulators, plan.identity);
+  }
+}
+
+// Reduces short runs that follow each other, and are converted several at a time.
+void reduce_loaded_runs(const ReducePlan& plan, const std::byte* x, int64_t count,
+                        std::byte* accumulators) {
+  const int64_t together = LoadedBlock::kSize / plan.inner;
+  LoadedBlock block;
+  for (int64_t some; count > 0; count -= some) {
+    some = std::min(together, count);
+    plan.reducer.reduce_runs(block.load(plan, x, some * plan.inner), some, plan.inner, accumulators,
+                             plan.identity);
+    x += static_cast<size_t>(some * plan.inner) * plan.load.source_width;
+    accumulators += static_cast<size_t>(some) * plan.reducer.accumulator_width;
   }
 }
 
@@ -231,11 +287,16 @@ void reduce_part(const ReducePlan& plan, const Operand& operand, int64_t tile, i
     return reduce_range(plan, operand, range.offset, range.count, range.count, first, last,
                         accumulators.bytes, tiles);
   }
-  if (has_one_run && plan.num_parts == 1 && plan.reduce_stored_runs) {
+  const bool are_short = operand.memory && plan.inner > 0 && plan.inner <= LoadedBlock::kSize / 2;
+  if (has_one_run && plan.num_parts == 1 && (plan.reduce_stored_runs || are_short)) {
     // The runs of a tile follow each other in memory.
-    const int64_t offset = range.first * plan.inner * static_cast<int64_t>(plan.load.source_width);
-    plan.reduce_stored_runs(operand.memory + offset, range.count, plan.inner, accumulators.bytes,
-                            plan.identity);
+    const std::byte* const x =
+        operand.memory + range.first * plan.inner * static_cast<int64_t>(plan.load.source_width);
+    if (plan.reduce_stored_runs) {
+      plan.reduce_stored_runs(x, range.count, plan.inner, accumulators.bytes, plan.identity);
+    } else {
+      reduce_loaded_runs(plan, x, range.count, accumulators.bytes);
+    }
     static_cast<void>(tiles.go_on(range.count * plan.inner * kElementCost));
     return;
   }
