@@ -226,11 +226,18 @@ void run_short_rows(const ArgPlan& plan, const std::byte* operand, std::byte* re
   const size_t row_bytes = static_cast<size_t>(plan.size) * plan.load.source_width;
   run_tiles((plan.outer - 1) / kBlock + 1, num_threads_for_elements(plan.outer * plan.size),
             [&](Tiles& tiles) {
+              Values block;
               int64_t indices[kBlock];
               for (int64_t tile; tiles.next(tile);) {
                 const int64_t row = tile * kBlock, count = std::min(plan.outer - row, kBlock);
                 const auto first = static_cast<size_t>(row);
-                plan.short_rows(operand + first * row_bytes, count, plan.size, indices);
+                const std::byte* x = operand + first * row_bytes;
+                for (int64_t done = 0, some; done < count; done += some) {
+                  some = plan.load.is_copy() ? count : std::min(count - done, kBlock / plan.size);
+                  plan.short_rows(loaded(plan, x, block, some * plan.size), some, plan.size,
+                                  indices + done);
+                  x += static_cast<size_t>(some) * row_bytes;
+                }
                 plan.store.run(indices, results + first * plan.store.target_width, count);
                 if (!tiles.go_on(count * plan.size * kStepCost)) return;
               }
@@ -263,8 +270,7 @@ void run_columns(const ArgPlan& plan, const std::byte* operand, std::byte* resul
 void run_arg_reduce(const KernelCall& call) {
   const auto& plan = *static_cast<const ArgPlan*>(call.data);
   if (plan.outer == 0 || plan.inner == 0 || plan.size == 0) return;
-  const bool has_short_rows = plan.short_rows && plan.load.is_copy();
-  const auto run_rows = has_short_rows ? run_short_rows : run_dense;
+  const auto run_rows = plan.short_rows ? run_short_rows : run_dense;
   const auto run = plan.inner == 1 ? run_rows : run_columns;
   run(plan, static_cast<const std::byte*>(call.operands[0]),
       static_cast<std::byte*>(call.operands[1]));

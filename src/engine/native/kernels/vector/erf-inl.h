@@ -138,6 +138,50 @@ struct ErfInv {
   }
 };
 
+// The coefficients of float for vectors of doubles.
+template <size_t kSize>
+struct InDouble {
+  double values[kSize];
+
+  constexpr explicit InDouble(const float (&from)[kSize]) : values() {
+    for (size_t i = 0; i < kSize; ++i) values[i] = from[i];
+  }
+};
+
+// erf_inv(a) for 0 <= a = 1 - q < 1 with q > 2^-150, in double: of the approximation for float, one
+// step of Halley's method, which leaves the cube of its error.
+template <class D>
+HWY_INLINE V<D> refined_erf_inv(D d, V<D> a, V<D> q) {
+  static constexpr InDouble kCenter(Coefficients<float>::kErfInvCenter),
+      kTail(Coefficients<float>::kErfInvTail), kFar(Coefficients<float>::kErfInvFar);
+  const V<D> one = set(d, 1);
+  const LogArgument<D> argument(d, hn::Mul(q, hn::Add(one, a)));
+  const V<D> log = natural_log(d, argument.exponent, Log1pParts<D>(d, argument.f));
+  const V<D> w = hn::Max(hn::Neg(log), hn::Zero(d)), root = hn::Sqrt(w);
+  const V<D> center = polynomial(d, hn::Sub(w, set(d, 2.5)), kCenter.values);
+  const V<D> tail = polynomial(d, hn::Sub(root, set(d, 3)), kTail.values);
+  const V<D> far = polynomial(d, hn::Sub(root, set(d, 7)), kFar.values);
+  const V<D> outer = hn::IfThenElse(hn::Lt(w, set(d, 16)), tail, far);
+  const V<D> y = hn::Mul(a, hn::IfThenElse(hn::Lt(w, set(d, 5)), center, outer));
+  // erf(y) - a, from whichever of erf and erfc is smaller.
+  const V<D> difference =
+      hn::IfThenElse(hn::Lt(a, set(d, 0.5)), hn::Sub(Erf()(d, y), a), hn::Sub(q, Erfc()(d, y)));
+  const V<D> slope =
+      hn::Mul(set(d, 2 * std::numbers::inv_sqrtpi), exp_of(d, hn::Neg(hn::Mul(y, y))));
+  const V<D> step = hn::Div(difference, slope);
+  return hn::Sub(y, hn::Div(step, fma(d, y, step, one)));
+}
+
+struct ErfInvInDouble {
+  template <class D>
+  HWY_INLINE V<D> operator()(D d, V<D> x) const {
+    const V<D> one = set(d, 1), a = hn::Abs(x);
+    const V<D> value = hn::CopySign(refined_erf_inv(d, a, hn::Sub(one, a)), x);
+    const V<D> at_end = hn::IfThenElse(hn::Eq(a, one), hn::CopySign(set(d, kInf<D>), x), value);
+    return hn::IfThenElse(hn::IsNaN(x), x, nan_where(d, hn::Gt(a, one), at_end));
+  }
+};
+
 }  // namespace
 }  // namespace farcall::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -24,7 +24,7 @@ MathLoop erf_loop(MathFunction function, bool is_float) {
     case MathFunction::kNdtr:
       return one<Ndtr>(is_float);
     case MathFunction::kErfInv:
-      return is_float ? map_one<ErfInv, float> : nullptr;
+      return is_float ? map_one<ErfInv, float> : map_one<ErfInvInDouble, double>;
     default:
       return nullptr;
   }

@@ -44,7 +44,7 @@ enum class MathFunction : uint8_t {
   kErf,
   kErfc,
   kNdtr,
-  kErfInv,  // float only
+  kErfInv,
   // ---- special.cpp, float only
   kErfcx,
   kLogNdtr,

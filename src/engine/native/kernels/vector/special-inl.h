@@ -1,5 +1,6 @@
-// Special functions of vectors of floats. Those of the second part take vectors of doubles, whose
-// results are precise enough for float. Included in the same way as basics-inl.h.
+// Special functions of vectors of floats, some also of doubles. Those of the second part take
+// vectors of doubles, whose results are precise enough for float. Included in the same way as
+// basics-inl.h.
 #if defined(FARCALL_VECTOR_SPECIAL_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef FARCALL_VECTOR_SPECIAL_INL_H
 #undef FARCALL_VECTOR_SPECIAL_INL_H
@@ -26,8 +27,18 @@ HWY_INLINE V<D> half_scaled_erfc(D d, V<D> a) {
   const V<D> center = set(d, Coefficient<D>::kErfcCenter[0]), half = set(d, 0.5);
   const V<D> bounded = hn::Min(a, set(d, T<D>(0x1p60)));
   const V<D> t = hn::Div(hn::Sub(bounded, center), hn::Add(bounded, center));
-  const V<D> quarter = hn::Mul(set(d, 0.25), polynomial(d, t, Coefficient<D>::kErfcx));
-  return hn::Div(quarter, hn::Add(a, half));
+  const V<D> quarter = set(d, 0.25), divisor = hn::Add(a, half);
+  if constexpr (sizeof(T<D>) == 4) {
+    return hn::Div(hn::Mul(quarter, polynomial(d, t, Coefficient<D>::kErfcx)), divisor);
+  } else {
+    const V<D> near = hn::Div(hn::Mul(quarter, polynomial(d, t, Coefficient<D>::kErfc)), divisor);
+    // Abramowitz and Stegun, 7.1.23, in powers of 1 / (2 a^2).
+    static constexpr T<D> kSeries[] = {1, -1, 3, -15, 105, -945, 10395, -135135};
+    const V<D> power = hn::Div(half, hn::Mul(bounded, bounded));
+    const V<D> series =
+        hn::Mul(set(d, T<D>(std::numbers::inv_sqrtpi / 2)), polynomial(d, power, kSeries));
+    return hn::IfThenElse(hn::Gt(a, set(d, 26)), hn::Div(series, a), near);
+  }
 }
 
 // e^(x^2) erfc(x); below zero, erfc(x) is 2 - erfc(-x).
@@ -35,7 +46,7 @@ struct Erfcx {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
     // Farther below zero, the result is infinite.
-    constexpr T<D> kEnd = T<D>(9.4);
+    constexpr T<D> kEnd = sizeof(T<D>) == 4 ? T<D>(9.4) : T<D>(26.64);
     const V<D> two = set(d, 2), a = hn::Abs(x);
     const V<D> bounded = hn::Min(a, set(d, kEnd)), square = hn::Mul(bounded, bounded);
     const V<D> rest = fma(d, bounded, bounded, hn::Neg(square));
@@ -93,18 +104,39 @@ struct Ndtri {
   }
 };
 
+struct NdtriInDouble {
+  template <class D>
+  HWY_INLINE V<D> operator()(D d, V<D> p) const {
+    const V<D> zero = hn::Zero(d), one = set(d, 1), half = set(d, 0.5);
+    const V<D> tail = hn::IfThenElse(hn::Lt(p, half), p, hn::Sub(one, p));
+    const V<D> q = hn::Add(tail, tail);  // exact, as is 1 - q in the middle
+    const V<D> magnitude =
+        hn::Mul(set(d, std::numbers::sqrt2), refined_erf_inv(d, hn::Sub(one, q), q));
+    V<D> value = hn::CopySign(magnitude, hn::Sub(p, half));
+    value = hn::IfThenElse(hn::Eq(p, zero), set(d, -kInf<D>), value);
+    value = hn::IfThenElse(hn::Eq(p, one), set(d, kInf<D>), value);
+    value = nan_where(d, hn::Or(hn::Lt(p, zero), hn::Gt(p, one)), value);
+    value = hn::IfThenElse(hn::IsNaN(p), p, value);
+    const auto is_tiny = hn::And(hn::Gt(p, zero), hn::Lt(p, set(d, 0x1p-150)));
+    return with_scalar(d, is_tiny, p, value, [](double x) { return ndtri(x); });
+  }
+};
+
 // log(x / (1 - x)). Near 1/2 it is near 0, and computed from the quotient less 1.
 struct Logit {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
     const V<D> zero = hn::Zero(d), one = set(d, 1), complement = hn::Sub(one, x);
     const auto is_low = hn::Lt(x, set(d, 0.25));
-    const auto is_tiny = hn::Lt(x, set(d, T<D>(0x1p-60)));
-    const V<D> larger = hn::IfThenElse(is_tiny, hn::Mul(x, set(d, T<D>(0x1p30))), x);
+    // Subnormal numbers have no logarithm here.
+    constexpr int kDoublings = sizeof(T<D>) == 4 ? 30 : 60;
+    constexpr T<D> kFactor = T<D>(int64_t{1} << kDoublings), kTiny = 1 / (kFactor * kFactor);
+    const auto is_tiny = hn::Lt(x, set(d, kTiny));
+    const V<D> larger = hn::IfThenElse(is_tiny, hn::Mul(x, set(d, kFactor)), x);
     const V<D> above = hn::IfThenElse(is_low, larger, hn::Sub(hn::Add(x, x), one));
     const V<D> quotient = hn::Div(above, complement), sum = hn::Add(one, quotient);
     const V<D> error = hn::IfThenElse(is_low, zero, error_of_sum<D>(one, quotient, sum));
-    const V<D> doublings = hn::IfThenElse(is_tiny, set(d, -30), zero);
+    const V<D> doublings = hn::IfThenElse(is_tiny, set(d, T<D>(-kDoublings)), zero);
     const V<D> value = log_of_sum(d, hn::IfThenElse(is_low, quotient, sum), error, doublings);
     V<D> result = hn::IfThenElse(hn::Eq(x, zero), set(d, -kInf<D>), value);
     result = hn::IfThenElse(hn::Eq(x, one), set(d, kInf<D>), result);

@@ -16,9 +16,24 @@ HWY_BEFORE_NAMESPACE();
 namespace farcall::native::HWY_NAMESPACE {
 namespace {
 
-// Of floats only.
+MathLoop double_loop(MathFunction function) {
+  switch (function) {
+    case MathFunction::kErfcx:
+      return map_one<Erfcx, double>;
+    case MathFunction::kLogNdtr:
+      return map_one<LogNdtr, double>;
+    case MathFunction::kNdtri:
+      return map_one<NdtriInDouble, double>;
+    case MathFunction::kLogit:
+      return map_one<Logit, double>;
+    default:
+      return nullptr;
+  }
+}
+
+// Most are of floats only.
 MathLoop special_loop(MathFunction function, bool is_float) {
-  if (!is_float) return nullptr;
+  if (!is_float) return double_loop(function);
   switch (function) {
     case MathFunction::kErfcx:
       return map_one<Erfcx, float>;
