@@ -152,8 +152,9 @@ struct InDouble {
 // step of Halley's method, which leaves the cube of its error.
 template <class D>
 HWY_INLINE V<D> refined_erf_inv(D d, V<D> a, V<D> q) {
-  static constexpr InDouble kCenter(Coefficients<float>::kErfInvCenter),
-      kTail(Coefficients<float>::kErfInvTail), kFar(Coefficients<float>::kErfInvFar);
+  static constexpr InDouble kCenter(Coefficients<float>::kErfInvCenter);
+  static constexpr InDouble kTail(Coefficients<float>::kErfInvTail);
+  static constexpr InDouble kFar(Coefficients<float>::kErfInvFar);
   const V<D> one = set(d, 1);
   const LogArgument<D> argument(d, hn::Mul(q, hn::Add(one, a)));
   const V<D> log = natural_log(d, argument.exponent, Log1pParts<D>(d, argument.f));
