@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 """farcall against JAX: functions of numpy, scipy and lax, their gradients and batches, one by one.
 
-  benchmarks/python/functions.py [--size ELEMENTS] [--json] [WORD ...]
+  benchmarks/python/functions.py [--size ELEMENTS] [--dtype DTYPE] [--json] [WORD ...]
 
-With words, only functions whose names contain one of them. Both are jitted and take turns in one
-process; the table has the functions that take longest beside JAX first.
+With words, only functions whose names contain one of them. The dtype is that of all floats;
+functions that do not take it are left out. Both libraries' functions are jitted and take turns in
+one process; the table has the functions that take longest beside JAX first.
 """
 
 import argparse
 import importlib
 import json
+import sys
 import types
 
+import ml_dtypes
 import numpy as np
 from timing import compare, least_and_median
 
@@ -28,6 +31,12 @@ REDUCTIONS = "sum prod max min mean std var argmax any all median cumsum cumprod
 SPECIAL = "erf erfc erfinv gammaln digamma expit logit i0e ndtr ndtri log_ndtr entr"
 ACTIVATIONS = "relu sigmoid softplus silu elu gelu leaky_relu log_sigmoid selu mish"
 MATRICES = "cholesky inv det qr svd eigh slogdet pinv"
+DTYPES = {
+    "float32": np.float32,
+    "float64": np.float64,
+    "float16": np.float16,
+    "bfloat16": ml_dtypes.bfloat16,
+}
 
 
 class Library(types.SimpleNamespace):
@@ -288,19 +297,32 @@ def main():
     )
     parser.add_argument("words", nargs="*")
     parser.add_argument("--size", type=int, default=1 << 20)
+    parser.add_argument("--dtype", default="float32", choices=sorted(DTYPES))
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if options.size < 65536 or options.size != int(options.size**0.5) ** 2:
         parser.error("--size must be a square number, at least 65536")
     libraries = {"farcall": Library("farcall"), "jax": Library("jax")}
-    arrays = operands(options.size)
+    for library in libraries.values():
+        library.module.config.update("jax_enable_x64", options.dtype == "float64")
+    arrays = {
+        name: array.astype(DTYPES[options.dtype]) if array.dtype == np.float32 else array
+        for name, array in operands(options.size).items()
+    }
     rows = elementwise() | reductions() | movements() | algebra() | gradients() | batches()
     chosen = {
         name: row
         for name, row in rows.items()
         if not options.words or any(word in name for word in options.words)
     }
-    found = {name: measured(row, arrays, libraries) for name, row in chosen.items()}
+    found = {}
+    for name, row in chosen.items():
+        try:
+            found[name] = measured(row, arrays, libraries)
+        except (TypeError, ValueError) as error:
+            if options.dtype == "float32":
+                raise
+            print(f"{name}: {error}".splitlines()[0], file=sys.stderr)
     order = sorted(found, key=lambda name: found[name]["ratio"]["min"], reverse=True)
     if options.json:
         print(json.dumps({name: found[name] for name in order}, indent=1))

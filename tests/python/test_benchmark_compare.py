@@ -117,3 +117,14 @@ def test_functions_are_shown_with_the_slowest_beside_jax_first():
     ratios = [row["ratio"]["min"] for row in found.values()]
     assert ratios == sorted(ratios, reverse=True)
     assert min(ratios) > 0
+
+
+def test_functions_that_do_not_take_the_dtype_are_left_out_and_named():
+    pytest.importorskip("jax")
+    script = str(SCRIPT.with_name("functions.py"))
+    words = ["--size", "65536", "--dtype", "bfloat16", "--json", "gradient of cholesky", "reversed"]
+    done = subprocess.run(
+        [sys.executable, script, *words], capture_output=True, text=True, check=True
+    )
+    assert list(json.loads(done.stdout)) == ["reversed"]
+    assert done.stderr.startswith("gradient of cholesky: ")
