@@ -1,19 +1,13 @@
 // Elementwise operations move before transposes if that saves transposes.
 #include <gtest/gtest.h>
 
-#include <farcall/program/text.h>
-
-#include "calls.h"
 #include "engine/native/sink_transposes.h"
+#include "pass_text.h"
 
 namespace farcall::native {
 namespace {
 
-std::string sunk(const std::string& text) {
-  return to_text(*remove_dead_code(sink_transposes(parse_program(text))));
-}
-// The program as printed.
-std::string printed(const std::string& text) { return to_text(*parse_program(text)); }
+std::string sunk(const std::string& text) { return after_pass(sink_transposes, text); }
 
 TEST(SinkTransposes, ThatTheResultTurnsBack) {
   EXPECT_EQ(sunk("{ lambda ; a:f32[2,3] s:f32[]. let b:f32[3,2] = transpose[permutation=(1, 0)] a "
