@@ -153,10 +153,11 @@ def test_elements_at_many_places_are_combined_in_order(size, dtype, index, mode)
         np.testing.assert_array_equal(result, wanted)
 
 
-def test_sums_of_elements_have_the_bits_of_one_addition_after_the_other():
+@pytest.mark.parametrize("size", [10_000, 100_000])
+def test_sums_of_elements_have_the_bits_of_one_addition_after_the_other(size):
     random = np.random.default_rng(0)
-    base, updates = random.normal(size=100_000), random.normal(size=400_000)
-    i = random.integers(0, 100_000, 400_000)
+    base, updates = random.normal(size=size), random.normal(size=400_000)
+    i = random.integers(0, size, 400_000)
     for dtype in ("float32", "float64"):
         wanted = base.astype(dtype)
         np.add.at(wanted, i, updates.astype(dtype))

@@ -1,13 +1,11 @@
 #include "engine/native/sink_slices.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include <farcall/passes/passes.h>
 #include <farcall/primitives/indexing.h>
-#include <farcall/primitives/primitives.h>
 #include <farcall/primitives/structural.h>
 
 #include "engine/native/cluster_domain.h"

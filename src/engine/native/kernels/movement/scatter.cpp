@@ -482,9 +482,11 @@ int64_t num_parts_of(const CombinePlan& plan, DType dtype) {
   if (!is_element && (row_bytes > kMostRowBytes || plan.nbytes > kMostBytes)) return 1;
   const auto size = static_cast<int64_t>(plan.nbytes / plan.widen.source_width);
   const int64_t num_updates = plan.windows.count() * plan.windows.size();
-  int64_t parts = std::min(num_updates / kLeastUpdates, kMostParts);
-  while (parts > 1 && size * kUpdatesOfElement * parts > num_updates) --parts;
-  return parts > 1 ? parts : 1;
+  const int64_t most = std::min(num_updates / kLeastUpdates, kMostParts);
+  const int64_t worth = num_updates / (std::max<int64_t>(size, 1) * kUpdatesOfElement);
+  // Threads that share the places of single elements keep the order of all updates.
+  if (is_element && worth < most) return 1;
+  return std::max<int64_t>(std::min(most, worth), 1);
 }
 
 template <class Op>
