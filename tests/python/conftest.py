@@ -18,8 +18,15 @@ from farcall import ffi
 from handler_library import load
 
 jax.config.update("jax_platforms", "cpu")
-# What JAX compiles as oracle runs once or twice: LLVM's optimizations take longer than they save.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+# What is compiled here runs once or twice: LLVM's optimizations take longer than they save.
+plain_flags = os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+# So do MLIR's patterns for fused loops, and threads for the parts of a small program. Plugins read the
+# variable too, and end the process if they do not know a flag; JAX reads it once.
+os.environ["XLA_FLAGS"] = (
+    f"{plain_flags} --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+)
+jax.devices()
+os.environ["XLA_FLAGS"] = plain_flags
 
 # A run of all tests is to give the same result again; HYPOTHESIS_PROFILE=default looks further.
 hypothesis.settings.register_profile("same_each_time", derandomize=True)

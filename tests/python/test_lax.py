@@ -120,8 +120,11 @@ def test_rounding_to_fewer_bits_agrees_with_jax():
         expected = np.asarray(
             jax.jit(jlax.reduce_precision, static_argnums=(1, 2))(x, exponent, mantissa)
         )
-        np.testing.assert_array_equal(got, expected)
-        np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
+        # XLA has several compilers, of which one makes infinities of some NaNs.
+        numbers = ~np.isnan(x)
+        np.testing.assert_array_equal(got[numbers], expected[numbers])
+        assert np.isnan(got[~numbers]).all()
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(x))
     half = np.float16([1.7e-6, 3, 65504])  # a subnormal number is as wide as the dtype
     np.testing.assert_array_equal(lax.reduce_precision(half, 5, 10), half)
     with pytest.raises(ValueError, match="reduce_precision: needs exponent_bits of at least 1"):
