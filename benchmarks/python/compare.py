@@ -5,8 +5,8 @@
                      [--save now.json] [--against then.json] [--plot table.png] [word …]
 
 Every row's results are compared before it is timed. The peers then take turns, block by block, so
-that a busy machine disturbs all alike; a turn begins when the threads of the one before are at rest.
-With words, only rows whose name or family has all of them.
+that a busy machine disturbs all alike; a turn begins when the threads of the one before are at
+rest. With words, only rows whose name or family has all of them.
 
 Exit codes: 1 for a row that is slower than before (--against), or whose results differ; 2 if rows
 could not be measured or compared: a wrong option or file, no row, a peer that ended.
@@ -45,6 +45,24 @@ def fail(why: str) -> NoReturn:
 # ---- peers in processes ----
 
 
+def is_running(process: subprocess.Popen[str]) -> bool:
+    """Whether a thread of the process runs, or waits for a processor."""
+    for stat in pathlib.Path(f"/proc/{process.pid}/task").glob("*/stat"):
+        try:
+            if stat.read_text().rpartition(")")[2].split()[0] == "R":
+                return True
+        except OSError:  # the thread has ended
+            pass
+    return False
+
+
+def wait_for_rest(process: subprocess.Popen[str]) -> None:
+    """Until no thread of the process runs, at most a second: pools look for work for a while."""
+    deadline = time.monotonic() + 1
+    while is_running(process) and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
 class Peer:
     """One worker, and what it answered last."""
 
@@ -72,21 +90,6 @@ class Peer:
         if not line:
             fail(f"the process of {self.name} ended; see above")
         return json.loads(line)
-
-    def settle(self) -> None:
-        """Waits until none of its threads runs: those of a pool look for more work for some time."""
-        deadline = time.monotonic() + 1
-        while self._is_running() and time.monotonic() < deadline:
-            time.sleep(0.001)
-
-    def _is_running(self) -> bool:
-        for state in pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/stat"):
-            try:
-                if state.read_text().rpartition(")")[2].split()[0] == "R":
-                    return True
-            except OSError:  # the thread has ended
-                pass
-        return False
 
     def end(self) -> None:
         assert self.process.stdin is not None
@@ -139,7 +142,7 @@ def measure(row: Row, peers: list[Peer], blocks: int, block_ns: float, memory: b
         for peer in peers:
             path = str(pathlib.Path(folder) / f"{peer.name}.npz")
             answer = peer.ask("prepare", row=row.name, result=path)
-            peer.settle()
+            wait_for_rest(peer.process)
             if "missing" not in answer:
                 there.append(peer)
             elif peer.name == "farcall":
@@ -151,7 +154,7 @@ def measure(row: Row, peers: list[Peer], blocks: int, block_ns: float, memory: b
     for _ in range(blocks):
         for peer in random.sample(there, len(there)):
             times[peer.name].append(peer.ask("time", ns=block_ns)["ns"])
-            peer.settle()
+            wait_for_rest(peer.process)
     figures: dict[str, Any] = {}
     for peer in there:
         values = sorted(times[peer.name])

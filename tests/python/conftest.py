@@ -20,8 +20,8 @@ from handler_library import load
 jax.config.update("jax_platforms", "cpu")
 # What is compiled here runs once or twice: LLVM's optimizations take longer than they save.
 plain_flags = os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
-# So do MLIR's patterns for fused loops, and threads for the parts of a small program. Plugins read the
-# variable too, and end the process if they do not know a flag; JAX reads it once.
+# So do MLIR's patterns for fused loops, and threads for the parts of a small program. Plugins read
+# the variable too, and end the process if they do not know a flag; JAX reads it once.
 os.environ["XLA_FLAGS"] = (
     f"{plain_flags} --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 )

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -42,6 +43,30 @@ def test_a_run_is_saved_drawn_and_compared_with_a_later_one(tmp_path):
     assert later.returncode == 1
     assert "layer norm, 64: " in later.stderr
     assert "before" in later.stderr
+
+
+def test_a_turn_begins_when_the_threads_of_the_one_before_are_at_rest(monkeypatch):
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    wait_for_rest = importlib.import_module("compare").wait_for_rest
+    spins = """
+import threading, time
+def spin():
+    print("spins", flush=True)
+    end = time.monotonic() + 0.3
+    while time.monotonic() < end:
+        pass
+    print("rests", flush=True)
+    time.sleep(100)
+threading.Thread(target=spin, daemon=True).start()
+time.sleep(100)
+"""
+    with subprocess.Popen([sys.executable, "-c", spins], stdout=subprocess.PIPE, text=True) as peer:
+        assert peer.stdout is not None
+        assert peer.stdout.readline() == "spins\n"
+        wait_for_rest(peer)
+        os.set_blocking(peer.stdout.fileno(), False)
+        assert os.read(peer.stdout.fileno(), 100) == b"rests\n"
+        peer.kill()
 
 
 def test_every_row_is_a_function_of_the_traced_peers(monkeypatch):

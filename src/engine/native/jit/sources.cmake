@@ -21,6 +21,7 @@ set(FARCALL_NATIVE_JIT
   native/jit/complex_parts.cpp
   native/jit/elementwise.cpp
   native/jit/elements.cpp
+  native/jit/half_floats.cpp
   native/jit/indexing.cpp
   native/jit/jit_loops.cpp
   native/jit/loop_code.cpp

@@ -6,6 +6,7 @@
 
 #include "engine/native/jit/complex_parts.h"
 #include "engine/native/jit/encode.h"
+#include "engine/native/jit/half_floats.h"
 #include "engine/native/jit/quotients.h"
 #include "engine/native/kernels/reductions/sum_floats.h"
 #include "engine/native/kernels/vector/prefetch.h"
@@ -68,6 +69,7 @@ class TileLowering {
     if (is_complex_ && !std::ranges::all_of(run.values, is_of_parts)) {
       throw Refusal{"complex numbers and others"};
     }
+    if (processor().has_halves) halves_.emplace(b_, type_of(DType::kFloat32));
   }
 
   Code whole();
@@ -94,11 +96,6 @@ class TileLowering {
   Arg load(uint32_t number, Arg index, Arg mask, int copy);
   void store(uint32_t number, Arg value, Arg index, Arg mask, int copy);
   Arg run(const TileOperation& operation, std::span<const Arg> inputs);
-  RegType half_type() const { return vector(2, lanes_); }
-  void note_half(Arg wide, Arg half);
-  void note_arithmetic(const TileOperation& operation, std::span<const Arg> inputs, Arg made);
-  std::optional<Arg> half_of(Arg wide) const;
-  Arg in_halves(Arg wide);
   Arg converted(const TileOperation& operation, Arg value);
   bool has_short_nans(uint32_t number) const;
   bool reads_short(const TileOperation& operation) const;
@@ -119,15 +116,7 @@ class TileLowering {
   // constant, or of an element that the row or the whole tile repeats.
   std::vector<Arg> pointers_, fixed_;
   std::vector<std::vector<Arg>> registers_;
-  // Processors with arithmetic on float16 need not round the results of float32 to it. By a
-  // register of float32: the same numbers as float16, and the sums, differences and products among
-  // them.
-  struct Arithmetic {
-    Op op;
-    Arg x, y;
-  };
-  std::map<Reg, Arg> halves_;
-  std::map<Reg, Arithmetic> arithmetic_;
+  std::optional<HalfFloats> halves_;      // if the processor has arithmetic on float16
   std::map<uint32_t, Divisor> divisors_;  // by value
   std::vector<Reg> sums_;                 // lanes of float64, in the order of the elements
   Arg sum_address_{};                     // of the current row
@@ -225,21 +214,21 @@ Arg TileLowering::access(Op op, uint32_t number, Arg index, Arg mask_arg, int co
             .args = {pointers_[number], index, mask_arg, value}};
   inst.imm = int64_t{copy} * lanes_ * inst.element_bytes();
   if (run_.values[number].is_streamed && mask_arg.kind == Arg::Kind::kNone) prefetch(inst);
-  const bool has_halves = processor().has_halves && inst.format == Format::kHalf;
+  const bool has_halves = halves_ && inst.format == Format::kHalf;
   const auto make_plain = [&] {
     inst.format = Format::kPlain;
-    inst.type = inst.source = half_type();
+    inst.type = inst.source = halves_->type();
   };
   if (op == Op::kTileLoad) {
     const Arg loaded = b_.add(inst);
     if (!has_halves) return loaded;
     make_plain();
-    note_half(loaded, b_.add(inst));
+    halves_->note(loaded, b_.add(inst));
     return loaded;
   }
-  if (const auto half = has_halves ? half_of(value) : std::nullopt) {
+  if (const auto half = has_halves ? halves_->half_of(value) : std::nullopt) {
     make_plain();
-    inst.args[3] = b_.add(Op::kQuietHalf, half_type(), {*half});
+    inst.args[3] = b_.add(Op::kQuietHalf, halves_->type(), {*half});
   }
   b_.effect(inst);
   return value;
@@ -311,7 +300,9 @@ Arg TileLowering::run(const TileOperation& operation, std::span<const Arg> input
       return rounded(operation, inputs[0], operation.rounded);
     default:
       const Arg made = elementwise(b_, operation.operation, inputs, lanes_, width_);
-      note_arithmetic(operation, inputs, made);
+      if (halves_ && operation.operation.dtype == DType::kFloat32) {
+        halves_->note_result(operation.operation.name, inputs, made);
+      }
       return made;
   }
 }
@@ -367,71 +358,13 @@ bool TileLowering::is_only_rounded(const TileOperation& operation) const {
 // The value that the operation rounds, which may have been converted.
 Arg TileLowering::rounded(const TileOperation& operation, Arg value, DType to) {
   if (!processor().has_masks || !is_half(to)) throw Refusal{"rounding to few bits"};
-  if (to == DType::kFloat16 && processor().has_halves) {
-    const RegType type = type_of(DType::kFloat32), narrow = half_type();
-    const Arg half = in_halves(value);
-    const Arg quiet = b_.add(Op::kQuietHalf, narrow, {half});
-    const Arg wide =
-        b_.add({.op = Op::kFloatOfHalf, .type = type, .source = narrow, .args = {quiet}});
-    note_half(wide, half);
-    return wide;
-  }
+  if (to == DType::kFloat16 && halves_) return halves_->rounded(value);
   if (to == DType::kFloat16) return b_.add(Op::kRoundToHalf, type_of(DType::kFloat32), {value});
   int64_t flags = has_short_nans(operation.inputs[0]) ? kKeepsNans : 0;
   const bool is_only_stored = run_.values[operation.output].dtype == DType::kBFloat16 &&
                               all_readers(operation.output, [](const auto&) { return false; });
   if (is_only_stored) flags |= kLeavesLowerHalf;
   return b_.add(Op::kRoundToUpperHalf, type_of(DType::kFloat32), {value}, flags);
-}
-
-// ---- float16
-
-void TileLowering::note_half(Arg wide, Arg half) {
-  if (wide.is_reg()) halves_[wide.as_reg()] = half;
-}
-
-void TileLowering::note_arithmetic(const TileOperation& operation, std::span<const Arg> inputs,
-                                   Arg made) {
-  const std::string_view name = operation.operation.name;
-  if (!processor().has_halves || operation.operation.dtype != DType::kFloat32 || !made.is_reg() ||
-      std::ranges::find(inputs, made) != inputs.end()) {
-    return;
-  }
-  for (const auto& [primitive, op] :
-       {std::pair("add", Op::kFloatAdd), std::pair("sub", Op::kFloatSub),
-        std::pair("mul", Op::kFloatMul)}) {
-    if (name == primitive) arithmetic_[made.as_reg()] = {op, inputs[0], inputs[1]};
-  }
-}
-
-std::optional<Arg> TileLowering::half_of(Arg wide) const {
-  if (wide.is_reg()) {
-    const auto found = halves_.find(wide.as_reg());
-    return found == halves_.end() ? std::nullopt : std::optional(found->second);
-  }
-  if (!wide.is_const()) return std::nullopt;
-  const auto number = std::bit_cast<float>(static_cast<uint32_t>(wide.bits));
-  uint16_t half = 0;
-  float back = 0;
-  make_conversion(DType::kFloat32, DType::kFloat16).run(&number, &half, 1);
-  make_conversion(DType::kFloat16, DType::kFloat32).run(&half, &back, 1);
-  if (std::bit_cast<uint32_t>(back) != wide.bits) return std::nullopt;
-  return Arg::constant(half);
-}
-
-// The value rounded to float16. A result of float32 is exact, or has more than twice the digits of
-// float16, so that rounding it gives what float16 arithmetic gives.
-Arg TileLowering::in_halves(Arg wide) {
-  const auto found = wide.is_reg() ? arithmetic_.find(wide.as_reg()) : arithmetic_.end();
-  if (found != arithmetic_.end()) {
-    const auto& [op, x, y] = found->second;
-    const auto half_x = half_of(x), half_y = half_of(y);
-    if (half_x && half_y) return b_.add(op, half_type(), {*half_x, *half_y});
-  }
-  return b_.add({.op = Op::kHalfOfFloat,
-                 .type = half_type(),
-                 .source = type_of(DType::kFloat32),
-                 .args = {wide}});
 }
 
 // ---- the sum
