@@ -40,7 +40,7 @@ endif()
 # farcall_unity(<target> [EXCEPT <file>…])
 #
 # Compiles the sources of the target some at a time, for headers cost the most: with twenty, a build from
-# scratch takes a quarter less than with five, and one after a change of one file some seconds more. Names in
+# scratch takes a seventh less than with five, and one after a change of one file some seconds more. Names in
 # unnamed namespaces have to be unique within the target.
 option(FARCALL_UNITY "Compile several sources of a library at a time" ON)
 set(FARCALL_UNITY_SIZE 20 CACHE STRING "How many of them")

@@ -149,7 +149,7 @@ void bind_windows(nb::module_& module) {
                 "window_dilation"});
 }
 
-void bind_reductions(nb::module_& module) {
+void bind_reduce(nb::module_& module) {
   def_function(module, "_reduce",
                [](const std::vector<Array>& operands, const std::vector<Array>& inits,
                   const lax::Combine& combine, const Sizes& dimensions) {
@@ -217,7 +217,7 @@ void bind_products(nb::module_& module) {
 
 void bind_lax_arrays(nb::module_& module) {
   bind_windows(module);
-  bind_reductions(module);
+  bind_reduce(module);
   bind_cumulative(module);
   bind_sort(module);
   bind_extremes(module, "approx_max_k", lax::approx_max_k);

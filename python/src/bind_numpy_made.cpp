@@ -147,7 +147,7 @@ void bind_grids(nb::module_& module) {
                {"dimensions", dtype, {"sparse", false}});
 }
 
-void bind_windows(nb::module_& module) {
+void bind_window_functions(nb::module_& module) {
   const std::pair<const char*, Array (*)(int64_t)> windows[] = {{"bartlett", numpy::bartlett},
                                                                 {"blackman", numpy::blackman},
                                                                 {"hamming", numpy::hamming},
@@ -281,7 +281,7 @@ void bind_numpy_made(nb::module_& module) {
   bind_histograms(module);
   bind_polynomials(module);
   bind_grids(module);
-  bind_windows(module);
+  bind_window_functions(module);
   bind_covariances(module);
 }
 

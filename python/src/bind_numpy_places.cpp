@@ -75,13 +75,13 @@ struct Argument<CountingOrder> {
 namespace {
 
 using Sizes = std::vector<int64_t>;
-using Arrays = std::vector<Array>;
+using ArrayList = std::vector<Array>;
 using OptionalArray = std::optional<Array>;
 using OptionalAxis = std::optional<int64_t>;
 using OptionalDType = std::optional<DType>;
 using OptionalSize = std::optional<int64_t>;
 
-nb::tuple as_tuple(const Arrays& arrays) { return nb::tuple(to_python(arrays)); }
+nb::tuple as_tuple(const ArrayList& arrays) { return nb::tuple(to_python(arrays)); }
 
 void bind_choices(nb::module_& module) {
   const Parameter size = {"size", nb::none()}, fill_value = {"fill_value", nb::none()},
@@ -142,7 +142,7 @@ void bind_choices(nb::module_& module) {
                },
                {"ar1", "ar2", "size", "fill_value"});
   def_function(module, "choose",
-               [](const Array& a, const Arrays& choices, NoOut, numpy::Outside outside) {
+               [](const Array& a, const ArrayList& choices, NoOut, numpy::Outside outside) {
                  return numpy::choose(a, choices, outside);
                },
                {"a", "choices", {"out", nb::none()}, {"mode", "raise"}});
@@ -161,7 +161,7 @@ void bind_indices(nb::module_& module) {
   def_function(module, "triu_indices_from",
                [](const ListedArray& arr, int64_t k) { return numpy::triu_indices_from(arr, k); },
                {"arr", k});
-  def_function(module, "_ix", [](const Arrays& args) { return as_tuple(numpy::ix_(args)); },
+  def_function(module, "_ix", [](const ArrayList& args) { return as_tuple(numpy::ix_(args)); },
                {"args"});
   def_function(module, "unravel_index",
                [](const Array& indices, const Sizes& shape) {
@@ -170,7 +170,7 @@ void bind_indices(nb::module_& module) {
                {"indices", "shape"});
   def_function(
       module, "_ravel_multi_index",
-      [](const Arrays& indices, const Sizes& dims, numpy::Outside outside, CountingOrder order,
+      [](const ArrayList& indices, const Sizes& dims, numpy::Outside outside, CountingOrder order,
          OptionalDType dtype) {
         return numpy::ravel_multi_index(indices, dims, {outside, order.first_fastest, dtype});
       },

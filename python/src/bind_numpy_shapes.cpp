@@ -31,7 +31,7 @@ struct Argument<numpy::ElementOrder> {
 namespace {
 
 using Sizes = std::vector<int64_t>;
-using Arrays = std::vector<Array>;
+using ArrayList = std::vector<Array>;
 using OptionalDType = std::optional<DType>;
 using OptionalAxis = std::optional<int64_t>;
 
@@ -65,12 +65,12 @@ void bind_joining(nb::module_& module) {
   using Joined = Array (*)(ListOf<Array>, OptionalAxis, OptionalDType);
   const auto concatenate = static_cast<Joined>(numpy::concatenate);
   def_function(module, "concatenate",
-               [=](const Arrays& arrays, OptionalAxis axis, OptionalDType dtype) {
+               [=](const ArrayList& arrays, OptionalAxis axis, OptionalDType dtype) {
                  return concatenate(arrays, axis, dtype);
                },
                {"arrays", axis, dtype});
   def_function<1>(module, "concat",
-                  [=](const Arrays& arrays, OptionalAxis axis) {
+                  [=](const ArrayList& arrays, OptionalAxis axis) {
                     return concatenate(arrays, axis, std::nullopt);
                   },
                   {"arrays", axis});
@@ -80,7 +80,7 @@ void bind_joining(nb::module_& module) {
                },
                {"arr", "values", {"axis", nb::none()}});
   def_function(module, "stack",
-               [](const Arrays& arrays, int64_t axis, NoOut, OptionalDType dtype) {
+               [](const ArrayList& arrays, int64_t axis, NoOut, OptionalDType dtype) {
                  return numpy::stack(arrays, axis, dtype);
                },
                {"arrays", axis, {"out", nb::none()}, dtype});
@@ -89,18 +89,18 @@ void bind_joining(nb::module_& module) {
       {"vstack", numpy::vstack}, {"hstack", numpy::hstack}, {"dstack", numpy::dstack}};
   for (const auto& [name, function] : stacked) {
     def_function(module, name,
-                 [function = function](const Arrays& tup, OptionalDType dtype) {
+                 [function = function](const ArrayList& tup, OptionalDType dtype) {
                    return function(tup, dtype);
                  },
                  {"tup", dtype});
   }
-  def_function(module, "column_stack", [](const Arrays& tup) { return numpy::column_stack(tup); },
-               {"tup"});
+  def_function(module, "column_stack",
+               [](const ArrayList& tup) { return numpy::column_stack(tup); }, {"tup"});
   def_function(module, "_atleast_1d", numpy::atleast_1d, {"arys"});
   def_function(module, "_atleast_2d", numpy::atleast_2d, {"arys"});
   def_function(module, "_atleast_3d", numpy::atleast_3d, {"arys"});
   def_function(module, "_broadcast_arrays",
-               [](const Arrays& args) { return numpy::broadcast_arrays(args); }, {"args"});
+               [](const ArrayList& args) { return numpy::broadcast_arrays(args); }, {"args"});
   def_function(module, "_matrix_transpose", numpy::matrix_transpose, {"x"});
   def_function(module, "_unstack", numpy::unstack, {"x", "axis"});
 }
