@@ -121,19 +121,26 @@ def test_special_functions_of_two_arguments(name):
     )
 
 
-@pytest.mark.parametrize("name", ["erfinv", "ndtri", "logit", "erfcx", "log_ndtr"])
+BESSEL = ["i0", "i0e", "i1", "i1e"]
+
+
+@pytest.mark.parametrize("name", ["erfinv", "ndtri", "logit", "erfcx", "log_ndtr", *BESSEL])
 def test_functions_of_float64_are_those_of_scipy_to_a_few_units(name: str) -> None:
     """In the middle, near the ends, and at numbers of all magnitudes."""
     random = np.random.default_rng(0)
     tiny = 10.0 ** -random.uniform(0, 300, 2000)
     ends = 1 - 10.0 ** -random.uniform(0, 15.9, 2000)
-    x = {
+    operands = {
         "erfinv": np.concatenate([random.uniform(-1, 1, 5000), ends, -ends, tiny, [0, -0.0]]),
         "ndtri": np.concatenate([random.uniform(0, 1, 5000), ends, tiny]),
         "logit": np.concatenate([random.uniform(0, 1, 5000), ends, tiny, [5e-324, 1e-310]]),
         "erfcx": np.concatenate([random.uniform(-26, 60, 5000), 1 / tiny, tiny]),
         "log_ndtr": np.concatenate([random.uniform(-60, 30, 5000), -1 / tiny[tiny > 1e-150], tiny]),
-    }[name]
+    }
+    operands |= dict.fromkeys(
+        BESSEL, np.concatenate([random.uniform(-700, 700, 5000), random.uniform(-9, 9, 5000), tiny])
+    )
+    x = operands[name]
     with np.errstate(over="ignore"):
         wanted = getattr(scipy_special, name)(x)
     # scipy rounds the square in e^(x^2), which is a factor here.

@@ -69,6 +69,13 @@ Array is_less(const Array& x, const Array& y) {
   return lax::bitwise_or(lax::lt(x, y), lax::bitwise_and(is_nan, is_number));
 }
 
+// The dtype that elements are compared in. They are read again and again, by vectors if they have
+// four bytes.
+DType searched_dtype(DType dtype) {
+  if (is_complex(dtype) || byte_width(dtype) >= 4) return dtype;
+  return is_floating(dtype) ? DType::kFloat32 : DType::kInt32;
+}
+
 }  // namespace
 
 // A binary search for all elements of `v` side by side: in each step, the elements of `a` before
@@ -81,7 +88,8 @@ Array searchsorted(const Array& a, const Array& v, bool after_equal) {
   const auto [sorted, wanted] = with_error_prefix("searchsorted", [&] {
     const ShapeDtype types[] = {a.type(), v.type()};
     const PromotedDType common = promote_types(types);
-    return std::pair(convert(a, common), convert(v, common));
+    const DType dtype = searched_dtype(common.dtype);
+    return std::pair(astype(convert(a, common), dtype), astype(convert(v, common), dtype));
   });
   const int64_t size = sorted.shape()[0];
   Array found = lax::broadcast_in_dim(scalar_of(DType::kInt32, 0), wanted.shape(), {});

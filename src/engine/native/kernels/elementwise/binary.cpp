@@ -224,43 +224,64 @@ struct MakeComplex {
   }
 };
 
-// By squaring, for several elements at a time, so that the loops are vectorized.
+// The numbers of a block whose powers are computed by squaring, so that the loops are vectorized.
+template <Integer T>
+struct PowerBlock {
+  static constexpr int64_t kSize = 256;
+  // The bits of the exponents that are used while a number is in registers.
+  static constexpr int kBits = 2;
+  T bases[kSize], powers[kSize];
+  std::make_unsigned_t<T> exponents[kSize];
+
+  // The first bits begin the powers, and after the last ones no square is needed.
+  template <bool kAreFirst, bool kAreLast>
+  void multiply_by_bits(int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      const T base = bases[i], square = multiply(base, base);
+      const auto exponent = exponents[i];
+      const bool has_first = (exponent & 1) != 0, has_second = (exponent & 2) != 0;
+      const T power = kAreFirst ? choose(has_first, base, T(1))
+                                : choose(has_first, multiply(powers[i], base), powers[i]);
+      powers[i] = choose(has_second, multiply(power, square), power);
+      if constexpr (!kAreLast) {
+        bases[i] = multiply(square, square);
+        exponents[i] = static_cast<std::make_unsigned_t<T>>(exponent >> kBits);
+      }
+    }
+  }
+};
+
 template <Integer T>
 void integer_power(const void* const* inputs, void* output, int64_t size, int64_t) {
-  constexpr int64_t kTogether = 256;
-  constexpr int kBits = 4;  // of the exponents that are used while a number is in registers
+  using Block = PowerBlock<T>;
   const auto* x = static_cast<const T*>(inputs[0]);
   const auto* y = static_cast<const T*>(inputs[1]);
   auto* result = static_cast<T*>(output);
-  for (int64_t first = 0; first < size; first += kTogether) {
-    const int64_t count = std::min(size - first, kTogether);
-    T bases[kTogether], powers[kTogether];
-    std::make_unsigned_t<T> exponents[kTogether], all = 0;
+  Block block;
+  for (int64_t first = 0; first < size; first += Block::kSize) {
+    const int64_t count = std::min(size - first, Block::kSize);
+    std::make_unsigned_t<T> all = 0;
     for (int64_t i = 0; i < count; ++i) {
       const T base = x[first + i], exponent = y[first + i];
       // The inverse is 1 or -1 itself, and rounded to 0 for others.
       const bool is_inverse = Signed<T> && exponent < 0;
       const bool is_zero = is_inverse && base != 1 && base != static_cast<T>(-1);
       const T other = static_cast<T>(2 - (exponent & 1));
-      bases[i] = choose(is_zero, T(0), base);
-      exponents[i] = static_cast<std::make_unsigned_t<T>>(choose(is_inverse, other, exponent));
-      powers[i] = 1;
-      all |= exponents[i];
+      block.bases[i] = choose(is_zero, T(0), base);
+      block.exponents[i] =
+          static_cast<std::make_unsigned_t<T>>(choose(is_inverse, other, exponent));
+      all |= block.exponents[i];
     }
-    for (; all != 0; all >>= kBits) {
-      for (int64_t i = 0; i < count; ++i) {
-        T power = powers[i], base = bases[i];
-        auto exponent = exponents[i];
-#pragma GCC unroll 4
-        for (int bit = 0; bit < kBits; ++bit) {
-          power = choose((exponent & 1) != 0, multiply(power, base), power);
-          base = multiply(base, base);
-          exponent >>= 1;
-        }
-        powers[i] = power, bases[i] = base, exponents[i] = exponent;
+    if (all >> Block::kBits == 0) {
+      block.template multiply_by_bits<true, true>(count);
+    } else {
+      block.template multiply_by_bits<true, false>(count);
+      for (all >>= Block::kBits; all >> Block::kBits != 0; all >>= Block::kBits) {
+        block.template multiply_by_bits<false, false>(count);
       }
+      block.template multiply_by_bits<false, true>(count);
     }
-    std::copy_n(powers, count, result + first);
+    std::copy_n(block.powers, count, result + first);
   }
 }
 
@@ -338,13 +359,18 @@ struct NarrowFormat {
   bool has_minus_zero;
 };
 
+// Without branches, which would be guessed wrong every other time.
 uint32_t narrow_step(uint32_t bits, float x, float y, uint32_t nan, NarrowFormat format) {
-  if (x != x || y != y) return nan;
-  if (x == y) return bits;
-  if (x == 0 && format.sign) return y > 0 ? 1 : (format.sign | 1);
   const bool is_away_from_zero = (x < 0) == (y < x);
   const uint32_t next = is_away_from_zero ? bits + 1 : bits - 1;
-  return next == format.sign && !format.has_minus_zero ? 0 : next;
+  const bool is_minus_zero = (next == format.sign) & !format.has_minus_zero;
+  const uint32_t of_number = is_minus_zero ? 0 : next;
+  const uint32_t of_zero = y > 0 ? 1 : format.sign | 1;
+  const bool is_zero = (x == 0) & (format.sign != 0);
+  const uint32_t step = is_zero ? of_zero : of_number;
+  const bool is_nan = (x != x) | (y != y);
+  const uint32_t result = x == y ? bits : step;
+  return is_nan ? nan : result;
 }
 
 template <class Bits>

@@ -190,6 +190,38 @@ struct Coefficients<double> {
   static constexpr double kCubeRoots[] = {0x1.428a2f98d728bp+0, 0x1.965fea53d6e3dp+0};
   // the c of erfc
   static constexpr double kErfcCenter[] = {0x1.e000000000000p+1};
+  // (I_0(x) / (x / 2)^0 - 1) / y of y = (x / 2)^2, x < 8: 2^-64.2
+  static constexpr double kBesselNear0[] = {
+      0x1.0000000000000p+0,  0x1.0000000000000p-2,  0x1.c71c71c71c717p-6,  0x1.c71c71c71c7c3p-10,
+      0x1.23456789ab166p-14, 0x1.02e85c08a7f89p-19, 0x1.522a43f4aab65p-25, 0x1.522a441660ea2p-31,
+      0x1.0b3130d183400p-37, 0x1.5601aab2bcc4ap-44, 0x1.69c8a6c48e294p-51, 0x1.41aca51ca8b9fp-58,
+      0x1.e5e14d420fc73p-66, 0x1.44f94a88ae2b7p-73, 0x1.394d28af89798p-81, 0x1.1936bca529c16p-88};
+  // e^-x I_0(x) sqrt(x) of 16 / x - 1, x >= 8: 2^-57.5
+  static constexpr double kBesselFar0[] = {
+      0x1.9bd428ad249a5p-2,   0x1.b87969bb93b86p-9,  0x1.1daa72b5e2bd7p-13,  0x1.75e5ee7193c9bp-17,
+      0x1.8e513a708989ep-20,  0x1.3f49a7d62b2a7p-22, 0x1.7d0f1670e44e2p-24,  0x1.51ce71adfb8dcp-25,
+      0x1.7232c4c122295p-26,  0x1.0393c5c549066p-27, -0x1.cfb20ddb53edep-28, -0x1.ccba1604bc157p-27,
+      -0x1.7369bf37c026dp-28, 0x1.03813921d363bp-27, 0x1.fe9e1dd494c83p-28,  -0x1.e1db3b1fc3ea5p-29,
+      -0x1.99204d1a8bb2ep-28, 0x1.a1d63d6d82361p-30, 0x1.f3ff264907755p-29,  -0x1.3a3b59d669597p-31,
+      -0x1.bd05a336c6a55p-30, 0x1.4ffe43b34b0cep-33, 0x1.f741903e631aep-32,  -0x1.646da66119130p-36,
+      -0x1.0adb754ca8b19p-34};
+  // (I_1(x) / (x / 2)^1 - 1) / y of y = (x / 2)^2, x < 8: 2^-61.2
+  static constexpr double kBesselNear1[] = {
+      0x1.0000000000000p-1,  0x1.5555555555554p-4,  0x1.c71c71c71c75ep-8,  0x1.6c16c16c1649bp-12,
+      0x1.845c8a0cf3768p-17, 0x1.27e4fb767f765p-22, 0x1.522a440f78adep-28, 0x1.2c97573b27191p-34,
+      0x1.ab82105b9802fp-41, 0x1.f1741e72771cfp-48, 0x1.e2813142e930bp-55, 0x1.8ad0a1bd72b7cp-62,
+      0x1.1c3913e8bba87p-69, 0x1.263a0e2f913b4p-77, 0x1.18cbb1218b226p-84};
+  // e^-x I_1(x) sqrt(x) of 16 / x - 1, x >= 8: 2^-57.4
+  static constexpr double kBesselFar1[] = {
+      0x1.8ebe783a84030p-2,   -0x1.3f796198ee62dp-7,  -0x1.cbc54df1e92e0p-13,
+      -0x1.f89c230615615p-17, -0x1.ec8e106de0a2fp-20, -0x1.76137f7ae6917p-22,
+      -0x1.ad8d53e613985p-24, -0x1.727a1058f659fp-25, -0x1.918f9f9793789p-26,
+      -0x1.21936a1ea1c23p-27, 0x1.cec9f53b94527p-28,  0x1.e236784650fb0p-27,
+      0x1.9a8f6afc3dd3dp-28,  -0x1.069735b018307p-27, -0x1.0f0aac74a7f0dp-27,
+      0x1.d6e5e5ac6b3a2p-29,  0x1.acff7707fcc46p-28,  -0x1.8b794674af087p-30,
+      -0x1.04c48e6f24f2ep-28, 0x1.23214d692a960p-31,  0x1.cf243016f9c2cp-30,
+      -0x1.341e6ffaf59fap-33, -0x1.059e6bcc892fbp-31, 0x1.45b8aea87b950p-36,
+      0x1.1556db352e8e6p-34};
 };
 
 }  // namespace farcall::native

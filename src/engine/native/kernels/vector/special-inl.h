@@ -148,7 +148,10 @@ struct Logit {
 // ---- modified Bessel functions of the first kind
 
 template <class D>
-inline constexpr T<D> kBesselSplit = 6;
+inline constexpr T<D> kBesselSplit = sizeof(T<D>) == 4 ? 6 : 8;
+// Above, the functions are infinite.
+template <class D>
+inline constexpr T<D> kBesselHigh = sizeof(T<D>) == 4 ? 96 : 720;
 
 // For a >= 0: I_n(a) for a < kBesselSplit, or sqrt(a) e^-a I_n(a). The series of I_n is in powers
 // of (a / 2)^2 (Abramowitz and Stegun, 9.6.10), the other one in powers of 1 / a (9.7.1).
@@ -162,14 +165,16 @@ struct BesselParts {
     is_near = hn::Lt(a, split);
     const V<D> half = hn::Mul(set(d, 0.5), hn::Min(a, split)), y = hn::Mul(half, half);
     const V<D> outside = hn::Max(a, split), inverse = hn::Div(one, outside);
+    // The many coefficients of doubles are for 16 / a - 1, which is between -1 and 1.
+    const V<D> w = sizeof(T<D>) == 4 ? inverse : fma(d, inverse, set(d, 16), set(d, -1));
     root = hn::Sqrt(outside);
     if constexpr (kOrder == 0) {
       near = fma(d, y, polynomial(d, y, Coefficient<D>::kBesselNear0), one);
-      far = polynomial(d, inverse, Coefficient<D>::kBesselFar0);
+      far = polynomial(d, w, Coefficient<D>::kBesselFar0);
     } else {
       const V<D> series = polynomial(d, y, Coefficient<D>::kBesselNear1);
       near = fma(d, hn::Mul(half, y), series, half);
-      far = polynomial(d, inverse, Coefficient<D>::kBesselFar1);
+      far = polynomial(d, w, Coefficient<D>::kBesselFar1);
     }
   }
 };
@@ -197,8 +202,7 @@ template <int kOrder>
 struct BesselI {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
-    // Above, the functions are infinite.
-    const V<D> a = hn::Min(hn::Abs(x), set(d, 96));
+    const V<D> a = hn::Min(hn::Abs(x), set(d, kBesselHigh<D>));
     const BesselParts<D, kOrder> parts(d, a);
     const ExpArgument<D> e = reduce_exp(d, a);
     const V<D> mantissa = hn::Add(set(d, 1), small_expm1(d, e.r));

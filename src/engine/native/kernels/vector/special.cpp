@@ -26,6 +26,14 @@ MathLoop double_loop(MathFunction function) {
       return map_one<NdtriInDouble, double>;
     case MathFunction::kLogit:
       return map_one<Logit, double>;
+    case MathFunction::kBesselI0:
+      return map_one<BesselI<0>, double>;
+    case MathFunction::kBesselI1:
+      return map_one<BesselI<1>, double>;
+    case MathFunction::kBesselI0e:
+      return map_one<BesselIe<0>, double>;
+    case MathFunction::kBesselI1e:
+      return map_one<BesselIe<1>, double>;
     default:
       return nullptr;
   }
