@@ -1,6 +1,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/native/kernels/vector/special.cpp"
 
+#include <type_traits>
+
 #include "engine/native/kernels/vector/math.h"
 #include "engine/native/kernels/vector/targets.h"
 
@@ -16,49 +18,33 @@ HWY_BEFORE_NAMESPACE();
 namespace farcall::native::HWY_NAMESPACE {
 namespace {
 
-MathLoop double_loop(MathFunction function) {
+template <class T>
+MathLoop loop_of(MathFunction function) {
   switch (function) {
     case MathFunction::kErfcx:
-      return map_one<Erfcx, double>;
+      return map_one<Erfcx, T>;
     case MathFunction::kLogNdtr:
-      return map_one<LogNdtr, double>;
+      return map_one<LogNdtr, T>;
     case MathFunction::kNdtri:
-      return map_one<NdtriInDouble, double>;
+      return map_one<std::conditional_t<sizeof(T) == 4, Ndtri, NdtriInDouble>, T>;
     case MathFunction::kLogit:
-      return map_one<Logit, double>;
+      return map_one<Logit, T>;
     case MathFunction::kBesselI0:
-      return map_one<BesselI<0>, double>;
+      return map_one<BesselI<0>, T>;
     case MathFunction::kBesselI1:
-      return map_one<BesselI<1>, double>;
+      return map_one<BesselI<1>, T>;
     case MathFunction::kBesselI0e:
-      return map_one<BesselIe<0>, double>;
+      return map_one<BesselIe<0>, T>;
     case MathFunction::kBesselI1e:
-      return map_one<BesselIe<1>, double>;
+      return map_one<BesselIe<1>, T>;
     default:
       return nullptr;
   }
 }
 
-// Most are of floats only.
-MathLoop special_loop(MathFunction function, bool is_float) {
-  if (!is_float) return double_loop(function);
+// Others are computed as doubles, for floats only.
+MathLoop loop_in_double(MathFunction function) {
   switch (function) {
-    case MathFunction::kErfcx:
-      return map_one<Erfcx, float>;
-    case MathFunction::kLogNdtr:
-      return map_one<LogNdtr, float>;
-    case MathFunction::kNdtri:
-      return map_one<Ndtri, float>;
-    case MathFunction::kLogit:
-      return map_one<Logit, float>;
-    case MathFunction::kBesselI0:
-      return map_one<BesselI<0>, float>;
-    case MathFunction::kBesselI1:
-      return map_one<BesselI<1>, float>;
-    case MathFunction::kBesselI0e:
-      return map_one<BesselIe<0>, float>;
-    case MathFunction::kBesselI1e:
-      return map_one<BesselIe<1>, float>;
     case MathFunction::kLgamma:
       return map_in_double<Lgamma, 1>;
     case MathFunction::kGamma:
@@ -74,6 +60,12 @@ MathLoop special_loop(MathFunction function, bool is_float) {
     default:
       return nullptr;
   }
+}
+
+MathLoop special_loop(MathFunction function, bool is_float) {
+  if (!is_float) return loop_of<double>(function);
+  const MathLoop loop = loop_of<float>(function);
+  return loop ? loop : loop_in_double(function);
 }
 
 }  // namespace
