@@ -153,6 +153,8 @@ def test_functions_of_float64_are_those_of_scipy_to_a_few_units(name: str) -> No
     special_values = np.array([0.0, -0.0, 1, -1, 2, -2, np.nan, np.inf, -np.inf, -30, 0.5])
     with np.errstate(all="ignore"):
         wanted = getattr(scipy_special, name)(special_values)
+    if name in ("i0", "i1"):  # scipy multiplies infinity by zero
+        wanted[7:9] = np.inf, np.inf if name == "i0" else -np.inf
     np.testing.assert_allclose(getattr(special, name)(special_values), wanted, rtol=3e-15)
 
 

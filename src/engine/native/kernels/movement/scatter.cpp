@@ -294,6 +294,7 @@ struct CombinePlan {
     return outer.empty() && widen.is_copy() && run_target_step == width && run_update_step == width;
   }
   void run_once(Run target, Run updates, int64_t size) const;
+  void run_one(std::byte* target, const std::byte* update) const;
   void run_window(std::byte* target, std::byte* updates) const;
 };
 
@@ -301,6 +302,20 @@ void pack(Run from, std::byte* to, size_t width, int64_t size) {
   for (int64_t i = 0; i < size; ++i) {
     std::memcpy(to + i * static_cast<int64_t>(width), from.data + i * from.step, width);
   }
+}
+
+// One element whose stored type differs from the compute type.
+void CombinePlan::run_one(std::byte* target, const std::byte* update) const {
+  alignas(16) std::byte stored[2 * kMaxComputeWidth];
+  alignas(16) std::byte wide[2 * kMaxComputeWidth];
+  visit_width(static_cast<int64_t>(widen.source_width), [&]<class T>(T) {
+    std::memcpy(stored, target, sizeof(T));
+    std::memcpy(stored + sizeof(T), update, sizeof(T));
+    widen.run(stored, wide, 2);
+    loops.dense(wide, wide + widen.target_width, 1);
+    narrow.run(wide, stored, 1);
+    std::memcpy(target, stored, sizeof(T));
+  });
 }
 
 // If the stored type differs from the compute type, elements are converted through buffers.
@@ -313,6 +328,7 @@ void CombinePlan::run_once(Run target, Run updates, int64_t size) const {
     }
     return loops.any(target, updates, size);
   }
+  if (size == 1) return run_one(target.data, updates.data);
   alignas(16) std::byte stored[kBlock * kMaxComputeWidth];
   alignas(16) std::byte a[kBlock * kMaxComputeWidth];
   alignas(16) std::byte b[kBlock * kMaxComputeWidth];
