@@ -242,6 +242,9 @@ TEST(KernelCorners, Nextafter) {
   EXPECT_EQ(binary("nextafter", DType::kBFloat16, {"0.0", "1.0", "-0.0", "nan", "1.0"},
                    {"1.0", "2.0", "-1.0", "1.0", "-inf"}),
             (Texts{"9e-41", "1.01", "-9e-41", "nan", "0.996"}));
+  // Of equal numbers it is the second.
+  EXPECT_EQ(binary("nextafter", DType::kBFloat16, {"0.0", "-0.0", "1.0"}, {"-0.0", "0.0", "1.0"}),
+            (Texts{"-0.0", "0.0", "1.0"}));
   EXPECT_EQ(
       binary("nextafter", DType::kFloat8E4M3FN, {"0.0", "1.0", "-1.0"}, {"-1.0", "2.0", "2.0"}),
       (Texts{"-0.002", "1.1", "-0.94"}));

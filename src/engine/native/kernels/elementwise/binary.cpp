@@ -359,17 +359,25 @@ struct NarrowFormat {
   bool has_minus_zero;
 };
 
-// Without branches, which would be guessed wrong every other time.
-uint32_t narrow_step(uint32_t bits, float x, float y, uint32_t nan, NarrowFormat format) {
+// A number in the format and as a float.
+struct NarrowNumber {
+  uint32_t bits;
+  float value;
+};
+
+// The result is y if both are equal, as in C. Without branches, which would be guessed wrong every
+// other time.
+uint32_t narrow_step(NarrowNumber from, NarrowNumber to, uint32_t nan, NarrowFormat format) {
+  const float x = from.value, y = to.value;
   const bool is_away_from_zero = (x < 0) == (y < x);
-  const uint32_t next = is_away_from_zero ? bits + 1 : bits - 1;
+  const uint32_t next = is_away_from_zero ? from.bits + 1 : from.bits - 1;
   const bool is_minus_zero = (next == format.sign) & !format.has_minus_zero;
   const uint32_t of_number = is_minus_zero ? 0 : next;
   const uint32_t of_zero = y > 0 ? 1 : format.sign | 1;
   const bool is_zero = (x == 0) & (format.sign != 0);
   const uint32_t step = is_zero ? of_zero : of_number;
   const bool is_nan = (x != x) | (y != y);
-  const uint32_t result = x == y ? bits : step;
+  const uint32_t result = x == y ? to.bits : step;
   return is_nan ? nan : result;
 }
 
@@ -387,12 +395,13 @@ void nextafter_loop(const void* const* inputs, void* output, int64_t size, int64
   float x[kBlock], y[kBlock];
   for (int64_t start = 0; start < size; start += kBlock) {
     const int64_t count = std::min(size - start, kBlock);
-    const auto* bits = static_cast<const Bits*>(inputs[0]) + start;
-    widen(bits, x, count, {});
-    widen(static_cast<const Bits*>(inputs[1]) + start, y, count, {});
+    const auto* from = static_cast<const Bits*>(inputs[0]) + start;
+    const auto* to = static_cast<const Bits*>(inputs[1]) + start;
+    widen(from, x, count, {});
+    widen(to, y, count, {});
     auto* result = static_cast<Bits*>(output) + start;
     for (int64_t i = 0; i < count; ++i) {
-      result[i] = static_cast<Bits>(narrow_step(bits[i], x[i], y[i], nan, format));
+      result[i] = static_cast<Bits>(narrow_step({from[i], x[i]}, {to[i], y[i]}, nan, format));
     }
   }
 }
