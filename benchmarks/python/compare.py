@@ -79,10 +79,13 @@ class Peer:
         self.version = self._answer()["version"]
 
     def ask(self, what: str, **options: Any) -> dict[str, Any]:
+        """The answer, once the peer is at rest and disturbs no other one."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps({"do": what, **options}) + "\n")
         self.process.stdin.flush()
-        return self._answer()
+        answer = self._answer()
+        wait_for_rest(self.process)
+        return answer
 
     def _answer(self) -> dict[str, Any]:
         assert self.process.stdout is not None
@@ -142,7 +145,6 @@ def measure(row: Row, peers: list[Peer], blocks: int, block_ns: float, memory: b
         for peer in peers:
             path = str(pathlib.Path(folder) / f"{peer.name}.npz")
             answer = peer.ask("prepare", row=row.name, result=path)
-            wait_for_rest(peer.process)
             if "missing" not in answer:
                 there.append(peer)
             elif peer.name == "farcall":
@@ -154,7 +156,6 @@ def measure(row: Row, peers: list[Peer], blocks: int, block_ns: float, memory: b
     for _ in range(blocks):
         for peer in random.sample(there, len(there)):
             times[peer.name].append(peer.ask("time", ns=block_ns)["ns"])
-            wait_for_rest(peer.process)
     figures: dict[str, Any] = {}
     for peer in there:
         values = sorted(times[peer.name])

@@ -45,7 +45,7 @@ enum class MathFunction : uint8_t {
   kErfc,
   kNdtr,
   kErfInv,
-  // ---- special.cpp; erfcx, log_ndtr, ndtri and logit have loops of float64 too
+  // ---- special.cpp; those before lgamma have loops of float64 too
   kErfcx,
   kLogNdtr,
   kNdtri,
