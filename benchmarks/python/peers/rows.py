@@ -226,6 +226,12 @@ def products() -> list[Row]:
         Row("matmul, 1024, A transposed", "matmul_left", pair, "products"),
         Row("matmul, 1024, B transposed", "matmul_right", pair, "products"),
         Row(
+            "matmul, 1024 int8 to int32",
+            "matmul_bytes",
+            lambda random: tuple(random.integers(-128, 128, (2, 1024, 1024), np.int8)),
+            "products dtypes",
+        ),
+        Row(
             "matrix and vector, 1024",
             "matmul",
             lambda random: (*normal(1024, 1024)(random), *normal(1024)(random)),

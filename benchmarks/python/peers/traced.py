@@ -138,6 +138,9 @@ class Traced(CommonRows):
 
     # ---- products
 
+    def matmul_bytes(self, a, b):
+        return self.lax.dot(a, b, preferred_element_type="int32")
+
     def convolution(self, x, weights):
         return self.lax.conv_general_dilated(x, weights, (1, 1), "SAME")
 

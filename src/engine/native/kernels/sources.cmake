@@ -35,6 +35,7 @@ set(FARCALL_NATIVE_KERNELS
   order/sort.cpp
   order/sort_words.cpp
   order/top_k.cpp
+  products/byte_product.cpp
   products/convolution.cpp
   products/dot_general.cpp
   products/dots_beside.cpp

@@ -15,6 +15,7 @@
 #include "engine/native/kernels/elementwise/convert.h"
 #include "engine/native/kernels/movement/rows.h"
 #include "engine/native/kernels/movement/strided_copy.h"
+#include "engine/native/kernels/products/byte_product.h"
 #include "engine/native/kernels/products/matrix_product.h"
 #include "engine/native/kernels/products/short_product.h"
 
@@ -232,12 +233,12 @@ Kernel make_dot_general(Types inputs, Types outputs, const Params* params) {
   plan->m = product_of(picked(inputs[0].shape(), lhs_free));
   plan->k = product_of(picked(inputs[0].shape(), lhs_contracting));
   plan->n = product_of(picked(inputs[1].shape(), rhs_free));
-  // With fewer rows, plain loops take as long.
-  constexpr int64_t kLeastRows = 4;
   const DType operands = inputs[0].dtype();
-  const Multiply short_product = operands == inputs[1].dtype() && plan->m >= kLeastRows
-                                     ? find_short_product(operands, out_dtype)
-                                     : nullptr;
+  // With fewer rows, plain loops take as long as sums of two products.
+  constexpr int64_t kLeastRows = 4;
+  const bool has_rows = plan->m >= kLeastRows || find_byte_product(operands);
+  const Multiply short_product =
+      operands == inputs[1].dtype() && has_rows ? find_short_product(operands, out_dtype) : nullptr;
   const DType compute = short_product               ? operands
                         : out_dtype == DType::kBool ? out_dtype
                                                     : compute_dtype(out_dtype);

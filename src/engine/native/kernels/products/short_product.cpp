@@ -8,6 +8,7 @@
 
 #include <farcall/core/sizes.h>
 
+#include "engine/native/kernels/products/byte_product.h"
 #include "engine/native/kernels/products/short_product.h"
 #include "engine/native/kernels/vector/targets.h"
 #include "engine/native/parallel.h"
@@ -217,7 +218,9 @@ HWY_EXPORT(find_short);
 
 Multiply find_short_product(DType operands, DType results) {
   const bool is_narrow = is_integer(results) && byte_width(results) <= 4;
-  return is_narrow ? HWY_DYNAMIC_DISPATCH(find_short)(operands) : nullptr;
+  if (!is_narrow) return nullptr;
+  const Multiply multiply = find_byte_product(operands);
+  return multiply ? multiply : HWY_DYNAMIC_DISPATCH(find_short)(operands);
 }
 
 }  // namespace farcall::native
