@@ -26,28 +26,36 @@ struct ForTargets<kLoop> {
   avx512(Args... args) {
     kLoop(args...);
   }
-  static auto best(LoopTarget most = LoopTarget::kAvx512) {
-    const LoopTarget target = std::min(loop_target(), most);
-    return target == LoopTarget::kAvx512 ? avx512 : target == LoopTarget::kAvx2 ? avx2 : kLoop;
+  template <LoopTarget kMost>
+  static auto best() {
+    const LoopTarget target = loop_target();
+    if constexpr (kMost == LoopTarget::kAvx512) {
+      if (target == LoopTarget::kAvx512) return avx512;
+    }
+    return target >= LoopTarget::kAvx2 ? avx2 : kLoop;
   }
 };
 #else
 template <class... Args, void (*kLoop)(Args...)>
 struct ForTargets<kLoop> {
-  static auto best(LoopTarget = {}) { return kLoop; }
+  template <LoopTarget>
+  static auto best() {
+    return kLoop;
+  }
 };
 #endif
 
 // The loop for the instruction set in use.
 template <auto kLoop>
 auto best_loop() {
-  return ForTargets<kLoop>::best();
+  return ForTargets<kLoop>::template best<LoopTarget::kAvx512>();
 }
 // The same for a loop over elements of type T. For complex elements GCC 12 emits fused products in
 // spite of -ffp-contract=off, and AVX-512 has them: complex loops use AVX2 at most.
 template <auto kLoop, class T>
 auto best_loop_of() {
-  return ForTargets<kLoop>::best(Complex<T> ? LoopTarget::kAvx2 : LoopTarget::kAvx512);
+  constexpr LoopTarget kMost = Complex<T> ? LoopTarget::kAvx2 : LoopTarget::kAvx512;
+  return ForTargets<kLoop>::template best<kMost>();
 }
 
 }  // namespace farcall::native
