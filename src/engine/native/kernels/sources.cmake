@@ -88,3 +88,12 @@ foreach(file
   set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/${file}.cpp PROPERTIES
     COMPILE_OPTIONS -ffp-contract=off)
 endforeach()
+# Many loops, each for many dtypes, which the compiler vectorizes. -O3 would also unroll what is left over
+# after whole vectors: twice the code and the time to compile it, and no loop is faster.
+set(FARCALL_NATIVE_COMPACT
+  elementwise/basic_unary elementwise/binary elementwise/compare elementwise/complex_math elementwise/convert
+  elementwise/narrow elementwise/select elementwise/ternary movement/scatter reductions/arg_reduce
+  reductions/reduce reductions/reduce_window vector/fourier)
+list(TRANSFORM FARCALL_NATIVE_COMPACT REPLACE "(.+)" "${CMAKE_CURRENT_LIST_DIR}/\\1.cpp")
+set(FARCALL_COMPACT_OPTIONS -O2 -ftree-loop-vectorize -ftree-slp-vectorize -fvect-cost-model=dynamic
+  -funswitch-loops)

@@ -104,6 +104,7 @@ struct ReducerLoops {
 #pragma GCC ivdep
     for (int64_t i = 0; i < count; ++i) {
       A result = identity;
+#pragma GCC unroll 4
       for (int64_t j = 0; j < kSize; ++j) {
         result = Op::combine(result, static_cast<A>(x[i * kSize + j]));
       }
