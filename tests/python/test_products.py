@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import partial
 from typing import Any
 
 import farcall as fc
@@ -275,3 +276,48 @@ def test_convolutions_of_short_integers_wrap(
         found = np.asarray(fc.jit(lambda x, w: convolved(x, w, results))(x, w))
         assert found.dtype == (results or dtype)
         np.testing.assert_array_equal(found, wanted.astype("int64").astype(found.dtype))
+
+
+@pytest.mark.parametrize("batch", [(), (3,), (300,)])
+@pytest.mark.parametrize(
+    "sizes", [(2, 1, 2), (1, 1, 5), (2, 2, 2), (5, 3, 7), (33, 65, 20), (40, 300, 2), (3, 7, 1)]
+)
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_products_are_exact_and_have_the_bits_of_their_transpose(
+    dtype: str, sizes: tuple[int, int, int], batch: tuple[int, ...]
+) -> None:
+    m, k, n = sizes
+    random = np.random.default_rng(m * k * n)
+    a, b = (
+        (random.normal(size=(*batch, *s)) + 1j * random.normal(size=(*batch, *s))).astype(dtype)
+        for s in ((m, k), (k, n))
+    )
+    with fc.enable_x64():
+        product = np.asarray(fnp.matmul(a, b))
+        wanted = np.matmul(a.astype("complex256"), b.astype("complex256"))
+        size = np.matmul(abs(a).astype("float64"), abs(b).astype("float64"))
+        error = np.abs(product - wanted) / size
+        assert product.dtype == dtype
+        assert error.max() < 2 * np.finfo(dtype).eps * np.sqrt(k + 1)
+        if m == 1 or n == 1:
+            return  # vectors may be summed in another order
+        left, right = np.swapaxes(a, -1, -2).copy(), np.swapaxes(b, -1, -2).copy()
+        swap = partial(fnp.swapaxes, axis1=-1, axis2=-2)
+        for function in (
+            lambda a, b, left, right: fnp.matmul(swap(left), b),
+            lambda a, b, left, right: fnp.matmul(a, swap(right)),
+            lambda a, b, left, right: fnp.matmul(swap(left), swap(right)),
+            lambda a, b, left, right: swap(fnp.matmul(right, left)),
+        ):
+            for run in (function, fc.jit(function)):
+                np.testing.assert_array_equal(np.asarray(run(a, b, left, right)), product)
+
+
+def test_complex_products_of_infinite_elements_follow_the_plain_formula() -> None:
+    a = np.array([[complex(np.inf, 1), 2], [1j, 3]], "complex64")
+    with np.errstate(invalid="ignore"):
+        rr, ri, ir, ii = (x @ y for x in (a.real, a.imag) for y in (a.real, a.imag))
+        real, imaginary = rr - ii, ri + ir
+    found = np.asarray(fnp.matmul(a, a))
+    np.testing.assert_array_equal(found.real, real)
+    np.testing.assert_array_equal(found.imag, imaginary)

@@ -226,6 +226,13 @@ def products() -> list[Row]:
         Row("matmul, 1024, A transposed", "matmul_left", pair, "products"),
         Row("matmul, 1024, B transposed", "matmul_right", pair, "products"),
         Row(
+            "matmul, 1024 complex64",
+            "matmul",
+            complexes(1024, 1024, count=2),
+            "products dtypes",
+            tolerance=1e-3,
+        ),
+        Row(
             "matmul, 1024 int8 to int32",
             "matmul_bytes",
             lambda random: tuple(random.integers(-128, 128, (2, 1024, 1024), np.int8)),

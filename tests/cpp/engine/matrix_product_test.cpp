@@ -71,8 +71,8 @@ Matrix matrix(const void* data, int64_t rows, int64_t columns, bool is_transpose
 
 template <class T>
 void multiply(const Sizes& s, const T* a, const T* b, T* c) {
-  find_multiply(kDType<T>, 1)({s.m, s.k, s.n, matrix(a, s.m, s.k, s.is_a_transposed),
-                               matrix(b, s.k, s.n, s.is_b_transposed), c, s.n});
+  find_multiply(kDType<T>)({s.m, s.k, s.n, matrix(a, s.m, s.k, s.is_a_transposed),
+                            matrix(b, s.k, s.n, s.is_b_transposed), c, s.n});
 }
 
 template <class T>
@@ -213,14 +213,14 @@ TEST(MatrixProduct, OfBatchesInAnyOrder) {
     const std::vector<int64_t> sizes = {40, 3}, a_strides = {m * k, 40 * m * k},
                                b_strides = {3 * k * n, k * n};
     tbb::task_arena(num_threads).execute([&] {
-      find_multiply(DType::kFloat64, 1)({m,
-                                         k,
-                                         n,
-                                         {a.data(), k, 1},
-                                         {b.data(), n, 1},
-                                         c.data(),
-                                         n,
-                                         {sizes, a_strides, b_strides, 120}});
+      find_multiply(DType::kFloat64)({m,
+                                      k,
+                                      n,
+                                      {a.data(), k, 1},
+                                      {b.data(), n, 1},
+                                      c.data(),
+                                      n,
+                                      {sizes, a_strides, b_strides, 120}});
     });
     for (int64_t i = 0; i < 120; ++i) {
       std::vector<double> one(static_cast<size_t>(m * n));
@@ -249,14 +249,14 @@ void check_small(const Sizes& s, std::mt19937& random, int64_t gap, bool repeats
     }
   }
   const int64_t sizes[] = {kCount}, a_steps[] = {a_step}, b_steps[] = {b_step};
-  find_multiply(kDType<T>, 1)({s.m,
-                               s.k,
-                               s.n,
-                               matrix(a.data(), s.m, s.k, s.is_a_transposed),
-                               matrix(b.data(), s.k, s.n, s.is_b_transposed),
-                               c.data(),
-                               s.n,
-                               {sizes, a_steps, b_steps, kCount}});
+  find_multiply(kDType<T>)({s.m,
+                            s.k,
+                            s.n,
+                            matrix(a.data(), s.m, s.k, s.is_a_transposed),
+                            matrix(b.data(), s.k, s.n, s.is_b_transposed),
+                            c.data(),
+                            s.n,
+                            {sizes, a_steps, b_steps, kCount}});
   std::vector<T> one(static_cast<size_t>(s.m * s.n));
   for (int64_t i = 0; i < kCount; ++i) {
     multiply<T>(s, a.data() + i * a_step, b.data() + i * b_step, one.data());

@@ -1,4 +1,4 @@
-# The kernels of the native engine. They need cblas.h and a BLAS library.
+# The kernels of the native engine.
 set(FARCALL_NATIVE_KERNELS
   clusters/cluster.cpp
   clusters/cluster_code.cpp
@@ -36,6 +36,7 @@ set(FARCALL_NATIVE_KERNELS
   order/sort_words.cpp
   order/top_k.cpp
   products/byte_product.cpp
+  products/complex_product.cpp
   products/convolution.cpp
   products/dot_general.cpp
   products/dots_beside.cpp

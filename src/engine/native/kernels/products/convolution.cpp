@@ -362,9 +362,7 @@ Kernel make_conv(Types inputs, Types outputs, const Params* params) {
   }
   plan->thread_bytes = of_thread.bytes();
   plan->chunks = scratch.take(static_cast<int64_t>(plan->thread_bytes), 1);
-  plan->multiply = short_product
-                       ? short_product
-                       : find_multiply(compute, std::max({plan->chunk, depth, plan->features}));
+  plan->multiply = short_product ? short_product : find_multiply(compute);
   if (!plan->multiply) return {};
   return {.run = run_conv, .data = std::move(plan), .scratch_bytes = scratch.bytes()};
 }

@@ -209,12 +209,6 @@ void sort_contracting(Indices& lhs, Indices& rhs) {
   for (size_t i = 0; i < lhs.size(); ++i) std::tie(lhs[i], rhs[i]) = pairs[i];
 }
 
-Multiply choose_multiply(const DotPlan& plan, DType compute) {
-  return find_multiply(
-      compute, std::max({plan.m, plan.k, plan.n, plan.lhs.row_stride, plan.lhs.column_stride,
-                         plan.rhs.row_stride, plan.rhs.column_stride}));
-}
-
 Kernel make_dot_general(Types inputs, Types outputs, const Params* params) {
   const auto& dimensions = params_as<DotGeneralParams>(params);
   const DType out_dtype = outputs[0].dtype();
@@ -254,7 +248,7 @@ Kernel make_dot_general(Types inputs, Types outputs, const Params* params) {
                            are_all_beside, scratch_bytes);
   plan->rhs = plan_operand(inputs[1], {dimensions.rhs_batch, rhs_contracting, rhs_free}, compute,
                            are_all_beside, scratch_bytes);
-  plan->multiply = short_product ? short_product : choose_multiply(*plan, compute);
+  plan->multiply = short_product ? short_product : find_multiply(compute);
   if (!plan->multiply) return {};
   const DType computed = short_product ? DType::kInt32 : compute;
   plan->width = byte_width(computed);

@@ -1,18 +1,13 @@
 #include "engine/native/kernels/products/matrix_product.h"
 
 #include <algorithm>
-#include <climits>
-#include <complex>
-#include <cstring>
 #include <iterator>
 
-#include <cblas.h>
-
 #include <farcall/core/sizes.h>
-#include <farcall/core/storage.h>
 
-#include "core/internal/one_blas_thread.h"
 #include "engine/native/kernels/elementwise/convert.h"
+#include "engine/native/kernels/products/buffer.h"
+#include "engine/native/kernels/products/complex_product.h"
 #include "engine/native/kernels/products/matrix_tile.h"
 #include "engine/native/kernels/products/plain_product.h"
 #include "engine/native/parallel.h"
@@ -25,7 +20,7 @@ constexpr int64_t kCallCost = 64;
 
 // ---- float32 and float64: tiles of the result
 
-// How the result is divided into tiles. Its bits do not depend on this, unless BLAS computes them.
+// How the result is divided into tiles. Its bits do not depend on this.
 struct Cut {
   int64_t rows, columns;  // of a tile: multiples of the steps, or all
   int64_t batches;        // products per tile, if a tile is at least one product
@@ -108,34 +103,6 @@ Product part_of(const Product& p, const Cut& tile, int64_t batch, int64_t row, i
           .c = static_cast<T*>(p.c) + (batch * p.m + row) * p.c_row_stride + column,
           .c_row_stride = p.c_row_stride};
 }
-
-// A matrix times a vector is that vector times the transposed matrix.
-Product with_vector_first(const Product& p) {
-  if (p.n != 1 || p.m == 1 || p.c_row_stride != 1) return p;
-  return {.m = 1,
-          .k = p.k,
-          .n = p.m,
-          .a = {p.b.data, p.b.column_stride, p.b.row_stride},
-          .b = {p.a.data, p.a.column_stride, p.a.row_stride},
-          .c = p.c,
-          .c_row_stride = p.m,
-          .batches = {p.batches.sizes, p.batches.b_strides, p.batches.a_strides, p.batches.count}};
-}
-
-// Memory for one thread: on the stack if small.
-template <class T>
-class Buffer {
- public:
-  explicit Buffer(int64_t size) {
-    if (static_cast<size_t>(size) <= std::size(few_)) return;
-    storage_ = Storage::allocate(memory_product(static_cast<size_t>(size), sizeof(T)));
-  }
-  T* data() { return storage_ ? static_cast<T*>(storage_.data()) : few_; }
-
- private:
-  alignas(kAlignment) T few_[32768 / sizeof(T)];
-  Storage storage_;
-};
 
 // A small product. Skips the computation of tile sizes.
 template <class T>
@@ -272,130 +239,15 @@ void multiply_tiled(const Product& given) {
   });
 }
 
-// ---- complex numbers: BLAS
-
-template <class T>
-struct Blas;
-template <>
-struct Blas<std::complex<float>> {
-  static constexpr auto gemm = cblas_cgemm;
-  static constexpr auto gemv = cblas_cgemv;
-  static constexpr float kOneValue[2] = {1, 0}, kZeroValue[2] = {0, 0};
-  static constexpr const void* kOne = kOneValue;
-  static constexpr const void* kZero = kZeroValue;
-};
-template <>
-struct Blas<std::complex<double>> {
-  static constexpr auto gemm = cblas_zgemm;
-  static constexpr auto gemv = cblas_zgemv;
-  static constexpr double kOneValue[2] = {1, 0}, kZeroValue[2] = {0, 0};
-  static constexpr const void* kOne = kOneValue;
-  static constexpr const void* kZero = kZeroValue;
-};
-
-// A matrix as BLAS describes it: row-major, or the transpose of one, with a leading dimension.
-struct BlasMatrix {
-  CBLAS_TRANSPOSE transpose;
-  blasint leading;
-};
-
-BlasMatrix blas_matrix(const Matrix& matrix) {
-  if (matrix.column_stride == 1) {
-    return {CblasNoTrans, static_cast<blasint>(matrix.row_stride)};
-  }
-  return {CblasTrans, static_cast<blasint>(matrix.column_stride)};
-}
-
-// y = A x, or y += A x. y is dense. Zeroes y and adds to it: some gemv kernels read y even if beta
-// is 0.
-template <class T>
-void multiply_vector(const Matrix& a, int64_t rows, int64_t columns, const void* x,
-                     int64_t x_stride, void* y, bool is_added) {
-  const auto [transpose, leading] = blas_matrix(a);
-  const bool is_transposed = transpose == CblasTrans;
-  if (!is_added) std::memset(y, 0, static_cast<size_t>(rows) * sizeof(T));
-  Blas<T>::gemv(CblasRowMajor, transpose, static_cast<blasint>(is_transposed ? columns : rows),
-                static_cast<blasint>(is_transposed ? rows : columns), Blas<T>::kOne,
-                static_cast<const T*>(a.data), leading, static_cast<const T*>(x),
-                static_cast<blasint>(x_stride), Blas<T>::kOne, static_cast<T*>(y), 1);
-}
-
-// C = A B, or C += A B.
-template <class T>
-void multiply_part_by_blas(const Product& p, bool is_added) {
-  if (p.n == 1 && p.c_row_stride == 1) {
-    return multiply_vector<T>(p.a, p.m, p.k, p.b.data, p.b.row_stride, p.c, is_added);
-  }
-  if (p.m == 1) {
-    const Matrix transposed = {p.b.data, p.b.column_stride, p.b.row_stride};
-    return multiply_vector<T>(transposed, p.n, p.k, p.a.data, p.a.column_stride, p.c, is_added);
-  }
-  const auto a = blas_matrix(p.a), b = blas_matrix(p.b);
-  Blas<T>::gemm(CblasRowMajor, a.transpose, b.transpose, static_cast<blasint>(p.m),
-                static_cast<blasint>(p.n), static_cast<blasint>(p.k), Blas<T>::kOne,
-                static_cast<const T*>(p.a.data), a.leading, static_cast<const T*>(p.b.data),
-                b.leading, is_added ? Blas<T>::kOne : Blas<T>::kZero, static_cast<T*>(p.c),
-                static_cast<blasint>(p.c_row_stride));
-}
-
-// Tiles that take some milliseconds each. They depend on the sizes alone, because the bits that a
-// kernel of BLAS computes depend on the tile.
-Cut cut_for_blas(const Product& p, int64_t depth) {
-  constexpr int64_t kLeastCost = int64_t{1} << 22, kMostCost = int64_t{1} << 24;
-  constexpr int64_t kTiles = 8, kRows = 128, kStep = 16;
-  const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
-  const int64_t area = std::clamp(cost / kTiles, kLeastCost, kMostCost) / depth;
-  const auto whole_steps = [&](int64_t size) {
-    return std::max<int64_t>(size - size % kStep, kStep);
-  };
-  const int64_t columns = std::min(p.n, whole_steps(area / std::min(p.m, kRows)));
-  const int64_t rows = std::min(p.m, whole_steps(area / columns));
-  return {rows, columns, std::max<int64_t>(kBriefCost / saturated_sum(cost, kCallCost), 1)};
-}
-
-template <class T>
-void multiply_blas(const Product& p) {
-  constexpr int64_t kMostDepth = int64_t{1} << 14;
-  const int64_t depth = std::min(p.k, kMostDepth);
-  const Cut tile = cut_for_blas(p, depth);
-  const int64_t down = pieces(p.m, tile.rows), across = pieces(p.n, tile.columns);
-  const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
-  const auto multiply_tile = [&](const Product& whole, Tiles& tiles) {
-    for (int64_t at = 0; at < p.k; at += depth) {
-      Product part = whole;
-      part.k = std::min(depth, p.k - at);
-      part.a.data = static_cast<const T*>(whole.a.data) + at * whole.a.column_stride;
-      part.b.data = static_cast<const T*>(whole.b.data) + at * whole.b.row_stride;
-      multiply_part_by_blas<T>(part, at > 0);
-      if (!tiles.go_on(part.m * part.n * part.k)) return false;
-    }
-    return true;
-  };
-  const OneBlasThread one_thread;
-  run_tiles(pieces(p.batches.count, tile.batches) * down * across,
-            num_threads_for(saturated_product(cost, p.batches.count)), [&](Tiles& tiles) {
-              for (int64_t i; tiles.next(i);) {
-                const int64_t column = i % across * tile.columns,
-                              row = i / across % down * tile.rows;
-                const int64_t first = i / across / down * tile.batches;
-                const int64_t last = std::min(first + tile.batches, p.batches.count);
-                for (int64_t batch = first; batch < last; ++batch) {
-                  if (!multiply_tile(part_of<T>(p, tile, batch, row, column), tiles)) return;
-                }
-              }
-            });
-}
-
 struct MultiplyRow {
   DType dtype;
   Multiply multiply;
-  Multiply large = multiply;  // for sizes that do not fit BLAS's integers
 };
 constexpr MultiplyRow kMultiply[] = {
     {DType::kFloat32, multiply_tiled<float>},
     {DType::kFloat64, multiply_tiled<double>},
-    {DType::kComplex64, multiply_blas<std::complex<float>>, multiply_plain<std::complex<float>>},
-    {DType::kComplex128, multiply_blas<std::complex<double>>, multiply_plain<std::complex<double>>},
+    {DType::kComplex64, multiply_complex<float>},
+    {DType::kComplex128, multiply_complex<double>},
     {DType::kUInt8, multiply_plain<uint8_t>},
     {DType::kUInt16, multiply_plain<uint16_t>},
     {DType::kUInt32, multiply_plain<uint32_t>},
@@ -405,6 +257,18 @@ constexpr MultiplyRow kMultiply[] = {
 
 }  // namespace
 
+Product with_vector_first(const Product& p) {
+  if (p.n != 1 || p.m == 1 || p.c_row_stride != 1) return p;
+  return {.m = 1,
+          .k = p.k,
+          .n = p.m,
+          .a = {p.b.data, p.b.column_stride, p.b.row_stride},
+          .b = {p.a.data, p.a.column_stride, p.a.row_stride},
+          .c = p.c,
+          .c_row_stride = p.m,
+          .batches = {p.batches.sizes, p.batches.b_strides, p.batches.a_strides, p.batches.count}};
+}
+
 bool are_beside(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
   int64_t dense = 1;
   for (size_t i = sizes.size(); i-- > 0; dense *= sizes[i]) {
@@ -413,11 +277,10 @@ bool are_beside(std::span<const int64_t> sizes, std::span<const int64_t> strides
   return dense > 1;
 }
 
-Multiply find_multiply(DType compute, int64_t largest) {
+Multiply find_multiply(DType compute) {
   const DType key = is_integer(compute) ? unsigned_dtype(compute) : compute;
   const auto* row = std::ranges::find(kMultiply, key, &MultiplyRow::dtype);
-  if (row == std::end(kMultiply)) return nullptr;
-  return largest <= INT_MAX ? row->multiply : row->large;
+  return row == std::end(kMultiply) ? nullptr : row->multiply;
 }
 
 }  // namespace farcall::native

@@ -1,5 +1,5 @@
-// Matrix products: float32 and float64 by our own code, on several threads if that pays; complex
-// numbers by BLAS; all others by plain loops.
+// Matrix products, on several threads if that pays: of float32 and float64 by vectorized tiles, of
+// complex numbers by real products, of all others by plain loops.
 #pragma once
 
 #include <cstdint>
@@ -46,12 +46,13 @@ struct Product {
 inline bool is_dot(const Product& p) {
   return p.m == 1 && p.a.column_stride == 1 && p.b.row_stride == 1 && p.b.column_stride >= p.k;
 }
+// A matrix times a vector is that vector times the transposed matrix.
+Product with_vector_first(const Product& p);
 // Whether the strides of batch dimensions are those of vectors one element apart.
 bool are_beside(std::span<const int64_t> sizes, std::span<const int64_t> strides);
 using Multiply = void (*)(const Product& product);
 
-// Returns null if the dtype has no product. `largest` is the largest of all sizes and strides: if
-// it does not fit BLAS's 32-bit integers, plain loops are used.
-Multiply find_multiply(DType compute, int64_t largest);
+// Returns null if the dtype has no product.
+Multiply find_multiply(DType compute);
 
 }  // namespace farcall::native

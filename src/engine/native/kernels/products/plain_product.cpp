@@ -106,9 +106,9 @@ void multiply(const Product& p) {
 template <class T>
 void multiply_row(T factor, const T* row, int64_t stride, int64_t count, T* to) {
   if (stride == 1) {
-    for (int64_t i = 0; i < count; ++i) to[i] = factor * row[i];
+    for (int64_t i = 0; i < count; ++i) to[i] = native::multiply(factor, row[i]);
   } else {
-    for (int64_t i = 0; i < count; ++i) to[i] = factor * row[i * stride];
+    for (int64_t i = 0; i < count; ++i) to[i] = native::multiply(factor, row[i * stride]);
   }
 }
 
@@ -121,7 +121,7 @@ void multiply_outer(const Product& p) {
   const int64_t across = (p.n + columns - 1) / columns, down = (p.m + rows - 1) / rows;
   // A tile is a part of one product, or several products.
   const int64_t products = std::max(kTileElements / saturated_product(p.m, p.n), int64_t{1});
-  static const auto multiply_long = best_loop<multiply_row<T>>();
+  static const auto multiply_long = best_loop_of<multiply_row<T>, T>();
   const auto multiply = p.n <= kFewColumns ? multiply_row<T> : multiply_long;
   const int64_t size = saturated_product(saturated_product(p.m, p.n), p.batches.count);
   const int64_t num_tiles = (p.batches.count + products - 1) / products * down * across;
@@ -153,11 +153,11 @@ void multiply_bools(const Product& product) { multiply<uint8_t, BoolOps>(product
 
 template void multiply_outer<float>(const Product&);
 template void multiply_outer<double>(const Product&);
+template void multiply_outer<std::complex<float>>(const Product&);
+template void multiply_outer<std::complex<double>>(const Product&);
 template void multiply_plain<uint8_t>(const Product&);
 template void multiply_plain<uint16_t>(const Product&);
 template void multiply_plain<uint32_t>(const Product&);
 template void multiply_plain<uint64_t>(const Product&);
-template void multiply_plain<std::complex<float>>(const Product&);
-template void multiply_plain<std::complex<double>>(const Product&);
 
 }  // namespace farcall::native

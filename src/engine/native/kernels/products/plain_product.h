@@ -1,12 +1,11 @@
-// Products by plain loops: of integers, bools, complex matrices too large for BLAS's 32-bit sizes,
-// and columns times rows.
+// Products by plain loops: of integers, bools, and columns times rows.
 #pragma once
 
 #include "engine/native/kernels/products/matrix_product.h"
 
 namespace farcall::native {
 
-// Unsigned integers and complex numbers.
+// Unsigned integers.
 template <class T>
 void multiply_plain(const Product& product);
 
