@@ -96,5 +96,4 @@ set(FARCALL_NATIVE_COMPACT
   elementwise/narrow elementwise/select elementwise/ternary movement/scatter reductions/arg_reduce
   reductions/reduce reductions/reduce_window vector/fourier)
 list(TRANSFORM FARCALL_NATIVE_COMPACT REPLACE "(.+)" "${CMAKE_CURRENT_LIST_DIR}/\\1.cpp")
-set(FARCALL_COMPACT_OPTIONS -O2 -ftree-loop-vectorize -ftree-slp-vectorize -fvect-cost-model=dynamic
-  -funswitch-loops)
+set(FARCALL_COMPACT_OPTIONS -O2 -ftree-vectorize -fvect-cost-model=dynamic -funswitch-loops)

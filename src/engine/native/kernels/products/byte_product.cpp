@@ -287,10 +287,10 @@ void interleave(const Bytes* rows, int64_t stride, Bytes flip, Bytes* to) {
   const __m128i a = load(0), b = load(1), c = load(2), d = load(3);
   const __m128i first[] = {_mm_unpacklo_epi8(a, b), _mm_unpackhi_epi8(a, b)};
   const __m128i second[] = {_mm_unpacklo_epi8(c, d), _mm_unpackhi_epi8(c, d)};
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < 2; ++i, to += 2 * sizeof(__m128i)) {
     const __m128i found[] = {_mm_unpacklo_epi16(first[i], second[i]),
                              _mm_unpackhi_epi16(first[i], second[i])};
-    std::memcpy(to + i * 32, found, sizeof(found));
+    std::memcpy(to, found, sizeof(found));
   }
 }
 
