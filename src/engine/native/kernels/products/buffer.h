@@ -10,7 +10,7 @@
 namespace farcall::native {
 
 // Memory for one thread: on the stack if small.
-template <class T>
+template <class T, size_t kStackBytes = 32768>
 class Buffer {
  public:
   explicit Buffer(int64_t size) {
@@ -20,7 +20,7 @@ class Buffer {
   T* data() { return storage_ ? static_cast<T*>(storage_.data()) : few_; }
 
  private:
-  alignas(kAlignment) T few_[32768 / sizeof(T)];
+  alignas(kAlignment) T few_[kStackBytes / sizeof(T)];
   Storage storage_;
 };
 

@@ -15,6 +15,10 @@
 namespace farcall::native {
 namespace {
 
+// Several are in use at a time.
+template <class T>
+using Parts = Buffer<T, 8192>;
+
 // A is read as a real matrix with two rows for each of its rows, the real parts and the imaginary
 // ones; B as one with two columns for each of its columns. Where these rows or columns are dense,
 // they are so in memory. Else they are split: parts of a row (of A, or of B transposed) become two
@@ -119,7 +123,7 @@ void multiply_rows(const Product& p, const Matrix& b, int64_t first, int64_t las
 template <class T>
 void multiply_one(const Product& p) {
   const bool has_rows = p.a.row_stride == 1, has_columns = p.b.column_stride == 1;
-  Buffer<T> columns(has_columns ? 0 : saturated_product(2 * p.k, p.n));
+  Parts<T> columns(has_columns ? 0 : saturated_product(2 * p.k, p.n));
   if (!has_columns) {
     for_rows(p.n, p.k, [&](int64_t first, int64_t last) {
       split_rows(transposed(p.b), p.k, first, last, columns.data() + 2 * first * p.k);
@@ -136,8 +140,8 @@ void multiply_one(const Product& p) {
   const int64_t size = std::clamp<int64_t>(most, 1, p.m);
   const int64_t cost = saturated_product(saturated_product(p.m, p.n), kStepCost + 4 * p.k);
   run_tiles((p.m - 1) / size + 1, is_shallow ? num_threads_for(cost) : 1, [&](Tiles& tiles) {
-    Buffer<T> rows(has_rows ? 0 : saturated_product(2 * p.k, size));
-    Buffer<T> products(saturated_product(4 * p.n, size));
+    Parts<T> rows(has_rows ? 0 : saturated_product(2 * p.k, size));
+    Parts<T> products(saturated_product(4 * p.n, size));
     for (int64_t i; tiles.next(i);) {
       const int64_t first = i * size, last = std::min(first + size, p.m);
       multiply_rows(p, b, first, last, rows.data(), products.data());
@@ -203,8 +207,8 @@ void multiply_batches(const Product& p) {
   const int64_t cost_of_one = saturated_sum(cost, kStepCost * (operands + results));
   const int64_t num_threads = num_threads_for(saturated_product(p.batches.count, cost_of_one));
   run_tiles((p.batches.count - 1) / together + 1, num_threads, [&](Tiles& tiles) {
-    Buffer<T> rows(together * 2 * p.m * p.k), columns(together * 2 * p.k * p.n);
-    Buffer<T> products(together * results);
+    Parts<T> rows(together * 2 * p.m * p.k), columns(together * 2 * p.k * p.n);
+    Parts<T> products(together * results);
     for (int64_t i; tiles.next(i);) {
       const int64_t first = i * together, last = std::min(first + together, p.batches.count);
       multiply_some(p, first, last, rows.data(), columns.data(), products.data());
@@ -217,7 +221,7 @@ void multiply_batches(const Product& p) {
 // vector times a column of alternating parts.
 template <class T>
 void multiply_dense_columns(const Product& p) {
-  Buffer<T> rows(saturated_product(4, p.k)), products(2 * p.n);
+  Parts<T> rows(saturated_product(4, p.k)), products(2 * p.n);
   T* const real = rows.data();
   T* const imaginary = real + 2 * p.k;
   const auto* const a = static_cast<const std::complex<T>*>(p.a.data);
