@@ -382,6 +382,15 @@ uint32_t narrow_step(NarrowNumber from, NarrowNumber to, uint32_t nan, NarrowFor
 }
 
 template <class Bits>
+void narrow_steps(const Bits* from, const Bits* to, const float* x, const float* y, int64_t count,
+                  uint32_t nan, NarrowFormat format, Bits* results) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) {
+    results[i] = static_cast<Bits>(narrow_step({from[i], x[i]}, {to[i], y[i]}, nan, format));
+  }
+}
+
+template <class Bits>
 void nextafter_loop(const void* const* inputs, void* output, int64_t size, int64_t extra) {
   const auto dtype = static_cast<DType>(extra);
   const auto& info = dtype_info(dtype);
@@ -392,6 +401,7 @@ void nextafter_loop(const void* const* inputs, void* output, int64_t size, int64
   Bits nan = 0;
   const float float_nan = std::numeric_limits<float>::quiet_NaN();
   float_to_narrow(dtype)(&float_nan, &nan, 1, {});
+  static const auto steps = best_loop<narrow_steps<Bits>>();
   float x[kBlock], y[kBlock];
   for (int64_t start = 0; start < size; start += kBlock) {
     const int64_t count = std::min(size - start, kBlock);
@@ -399,10 +409,7 @@ void nextafter_loop(const void* const* inputs, void* output, int64_t size, int64
     const auto* to = static_cast<const Bits*>(inputs[1]) + start;
     widen(from, x, count, {});
     widen(to, y, count, {});
-    auto* result = static_cast<Bits*>(output) + start;
-    for (int64_t i = 0; i < count; ++i) {
-      result[i] = static_cast<Bits>(narrow_step({from[i], x[i]}, {to[i], y[i]}, nan, format));
-    }
+    steps(from, to, x, y, count, nan, format, static_cast<Bits*>(output) + start);
   }
 }
 

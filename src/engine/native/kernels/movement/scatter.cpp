@@ -249,6 +249,15 @@ struct Loops {
   }
 };
 
+template <class Op, class L>
+decltype(CombineLoops::line) line_loop(DType indices) {
+  if constexpr (std::is_same_v<Op, Sum>) {
+    if (indices == DType::kInt32) return L::template line<int32_t>;
+    if (indices == DType::kInt64) return L::template line<int64_t>;
+  }
+  return nullptr;
+}
+
 template <class Op>
 CombineLoops combine_loops(DType dtype, DType indices) {
   CombineLoops found;
@@ -256,12 +265,13 @@ CombineLoops combine_loops(DType dtype, DType indices) {
     using X = typename OperandOf<Op, T>::type;
     using L = Loops<Op, X>;
     if (kDTypeOf<T> != dtype) return;
-    found = {L::any,    best_loop_of<L::dense, X>(), L::elements, L::beside,
-             L::chosen, best_loop_of<L::runs, X>()};
-    if constexpr (std::is_same_v<Op, Sum>) {
-      if (indices == DType::kInt32) found.line = L::template line<int32_t>;
-      if (indices == DType::kInt64) found.line = L::template line<int64_t>;
-    }
+    found = {L::any,
+             best_loop_of<L::dense, X>(),
+             L::elements,
+             L::beside,
+             L::chosen,
+             best_loop_of<L::runs, X>(),
+             line_loop<Op, L>(indices)};
   });
   return found;
 }
@@ -275,18 +285,15 @@ struct InFloat {
   }
 };
 
-// Loops for 16-bit floats as they are stored, which take less time for single elements. Others have
-// none.
+// The loops for single elements of 16-bit floats as they are stored; null for other dtypes.
 template <class Op>
 CombineLoops loops_of_halves(DType dtype, DType indices) {
   const auto loops = [&]<class T>() {
     using L = Loops<InFloat<Op>, T>;
-    CombineLoops found = {L::any, L::dense, L::elements, L::beside, L::chosen, L::runs};
-    if constexpr (std::is_same_v<Op, Sum>) {
-      if (indices == DType::kInt32) found.line = L::template line<int32_t>;
-      if (indices == DType::kInt64) found.line = L::template line<int64_t>;
-    }
-    return found;
+    return CombineLoops{.elements = L::elements,
+                        .beside = L::beside,
+                        .chosen = L::chosen,
+                        .line = line_loop<Op, L>(indices)};
   };
   if (dtype == DType::kFloat16) return loops.template operator()<ffi::float16>();
   if (dtype == DType::kBFloat16) return loops.template operator()<ffi::bfloat16>();
@@ -534,7 +541,8 @@ Kernel make_combine(Types inputs, Types, const Params* params) {
   const auto width = static_cast<int64_t>(byte_width(dtype));
   const Windows& windows = plan->windows;
   if (windows.size() == 1 || are_by_element(windows)) {
-    if (const CombineLoops halves = loops_of_halves<Op>(dtype, inputs[1].dtype()); halves.any) {
+    const CombineLoops halves = loops_of_halves<Op>(dtype, inputs[1].dtype());
+    if (halves.elements) {
       plan->loops = halves;
       plan->widen = plan->narrow = make_conversion(dtype, dtype);
     }

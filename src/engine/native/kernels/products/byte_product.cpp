@@ -23,7 +23,7 @@
 namespace farcall::native {
 namespace {
 
-using Bytes = uint8_t;  // of either sign
+using Byte = uint8_t;  // of a signed or an unsigned integer
 
 constexpr int64_t kRows = 16, kColumns = 16, kQuad = 4;
 constexpr int64_t kDepth = 64;             // bytes of a row of a tile
@@ -34,7 +34,7 @@ constexpr int64_t pieces(int64_t size, int64_t piece) { return (size - 1) / piec
 
 // Sixteen rows of A and some columns: tiles one after the other, `step` bytes apart.
 struct RowTiles {
-  const Bytes* first;
+  const Byte* first;
   int64_t stride, step;  // bytes between rows and between tiles
   int64_t count;         // of tiles
 };
@@ -43,7 +43,7 @@ struct RowTiles {
 // what is there unless these are the first part of the sums.
 struct Block {
   std::array<RowTiles, 2> rows;
-  std::array<const Bytes*, 2> columns;
+  std::array<const Byte*, 2> columns;
   std::array<const int32_t*, 2> offsets;  // of each row, if the unit has them
   int32_t* sums;
   int64_t stride;
@@ -69,11 +69,19 @@ struct TileConfig {
 alignas(64) constexpr TileConfig kWholeTiles = TileConfig::of_whole_tiles();
 static_assert(sizeof(kWholeTiles) == 64);
 
+// The compiler takes register numbers as literals alone.
+#define FARCALL_MULTIPLY_TILES(sums, rows, columns) \
+  if constexpr (kIsSigned) {                        \
+    _tile_dpbssd(sums, rows, columns);              \
+  } else {                                          \
+    _tile_dpbuud(sums, rows, columns);              \
+  }
+
 // Registers 0 to 3 have the sums, 4 and 5 rows of A, 6 and 7 columns of B.
 template <bool kIsSigned>
 struct Amx {
   static constexpr bool kHasOffsets = false;
-  static constexpr Bytes kFlip = 0;
+  static constexpr Byte kFlip = 0;
 
   // The state of this thread while it multiplies.
   class Use {
@@ -106,32 +114,16 @@ struct Amx {
     for (int64_t i = 0; i < first.count; ++i) {
       _tile_loadd(4, first.first + i * first.step, static_cast<size_t>(first.stride));
       _tile_loadd(6, block.columns[0] + i * kTile, kDepth);
-      if constexpr (kIsSigned) {
-        _tile_dpbssd(0, 4, 6);
-      } else {
-        _tile_dpbuud(0, 4, 6);
-      }
+      FARCALL_MULTIPLY_TILES(0, 4, 6);
       if constexpr (kHasColumns) {
         _tile_loadd(7, block.columns[1] + i * kTile, kDepth);
-        if constexpr (kIsSigned) {
-          _tile_dpbssd(1, 4, 7);
-        } else {
-          _tile_dpbuud(1, 4, 7);
-        }
+        FARCALL_MULTIPLY_TILES(1, 4, 7);
       }
       if constexpr (kHasRows) {
         _tile_loadd(5, second.first + i * second.step, static_cast<size_t>(second.stride));
-        if constexpr (kIsSigned) {
-          _tile_dpbssd(2, 5, 6);
-        } else {
-          _tile_dpbuud(2, 5, 6);
-        }
+        FARCALL_MULTIPLY_TILES(2, 5, 6);
         if constexpr (kHasColumns) {
-          if constexpr (kIsSigned) {
-            _tile_dpbssd(3, 5, 7);
-          } else {
-            _tile_dpbuud(3, 5, 7);
-          }
+          FARCALL_MULTIPLY_TILES(3, 5, 7);
         }
       }
     }
@@ -142,6 +134,8 @@ struct Amx {
   }
 };
 
+#undef FARCALL_MULTIPLY_TILES
+
 // ---- VNNI
 
 #define FARCALL_VNNI [[gnu::target("avx512f,avx512bw,avx512vl,avx512vnni")]]
@@ -150,7 +144,7 @@ struct Amx {
 // and 128 times the sum of the row of A is subtracted.
 struct Vnni {
   static constexpr bool kHasOffsets = true;
-  static constexpr Bytes kFlip = 0x80;
+  static constexpr Byte kFlip = 0x80;
   static constexpr int kRowsAtOnce = 8;
 
   struct Use {
@@ -161,7 +155,7 @@ struct Vnni {
     const __m512i all = _mm512_set1_epi8(static_cast<char>(kFlip));
     __m512i sum = _mm512_setzero_si512();
     for (int64_t i = 0; i < tiles.count; ++i) {
-      const Bytes* const at = tiles.first + i * tiles.step + row * tiles.stride;
+      const Byte* const at = tiles.first + i * tiles.step + row * tiles.stride;
       sum = _mm512_dpbusd_epi32(sum, all, _mm512_loadu_si512(at));
     }
     std::array<uint32_t, kColumns> parts;
@@ -179,7 +173,7 @@ struct Vnni {
       for (int j = 0; j < kColumnTiles; ++j) sums[i][j] = _mm512_set1_epi32(offsets[row + i]);
     }
     for (int64_t tile = 0; tile < tiles.count; ++tile) {
-      const Bytes* const a = tiles.first + tile * tiles.step + row * tiles.stride;
+      const Byte* const a = tiles.first + tile * tiles.step + row * tiles.stride;
       for (int64_t k = 0; k < kDepth; k += kQuad) {
         __m512i b[kColumnTiles];
 #pragma GCC unroll 2
@@ -225,7 +219,7 @@ struct Vnni {
 // ---- both
 
 // Sixteen columns of sixteen bytes become rows.
-void transpose(const Bytes* columns, int64_t stride, Bytes* rows) {
+void transpose(const Byte* columns, int64_t stride, Byte* rows) {
   __m128i found[kRows], next[kRows];
   for (int64_t i = 0; i < kRows; ++i) {
     std::memcpy(&found[i], columns + i * stride, sizeof(__m128i));
@@ -241,8 +235,8 @@ void transpose(const Bytes* columns, int64_t stride, Bytes* rows) {
 }
 
 // Some rows of A and at most kDepth columns, as a tile. What is after the last one is zero.
-void pack_rows(const Bytes* a, const Matrix& matrix, int64_t rows, int64_t bytes, Bytes* tile) {
-  if (rows < kRows || bytes < kDepth) std::fill_n(tile, kTile, Bytes{0});
+void pack_rows(const Byte* a, const Matrix& matrix, int64_t rows, int64_t bytes, Byte* tile) {
+  if (rows < kRows || bytes < kDepth) std::fill_n(tile, kTile, Byte{0});
   if (matrix.column_stride == 1) {
     for (int64_t i = 0; i < rows; ++i) {
       std::copy_n(a + i * matrix.row_stride, bytes, tile + i * kDepth);
@@ -263,8 +257,8 @@ void pack_rows(const Bytes* a, const Matrix& matrix, int64_t rows, int64_t bytes
 }
 
 // Some rows of A. Whole ones can stay in place.
-RowTiles row_tiles(const Bytes* a, const Matrix& matrix, int64_t rows, int64_t depth, bool may_stay,
-                   Bytes* packed) {
+RowTiles row_tiles(const Byte* a, const Matrix& matrix, int64_t rows, int64_t depth, bool may_stay,
+                   Byte* packed) {
   const int64_t count = pieces(depth, kDepth);
   const bool is_whole = rows == kRows && depth % kDepth == 0;
   if (may_stay && is_whole && matrix.column_stride == 1) {
@@ -278,7 +272,7 @@ RowTiles row_tiles(const Bytes* a, const Matrix& matrix, int64_t rows, int64_t d
 }
 
 // Four rows of sixteen bytes, by columns.
-void interleave(const Bytes* rows, int64_t stride, Bytes flip, Bytes* to) {
+void interleave(const Byte* rows, int64_t stride, Byte flip, Byte* to) {
   const auto load = [&](int64_t i) {
     __m128i row;
     std::memcpy(&row, rows + i * stride, sizeof(row));
@@ -296,8 +290,8 @@ void interleave(const Bytes* rows, int64_t stride, Bytes flip, Bytes* to) {
 
 // Four rows of some columns of B, in a tile. What is after the last column or row is the flip
 // alone.
-void pack_quads(const Bytes* b, const Matrix& matrix, int64_t columns, int64_t rows, Bytes flip,
-                Bytes* packed) {
+void pack_quads(const Byte* b, const Matrix& matrix, int64_t columns, int64_t rows, Byte flip,
+                Byte* packed) {
   if (matrix.column_stride == 1 && columns == kColumns && rows == kQuad) {
     return interleave(b, matrix.row_stride, flip, packed);
   }
@@ -320,8 +314,8 @@ void pack_quads(const Bytes* b, const Matrix& matrix, int64_t columns, int64_t r
 }
 
 // Some columns of B, as one column of tiles after the other.
-void pack_columns(const Bytes* b, const Matrix& matrix, int64_t columns, int64_t depth, Bytes flip,
-                  Bytes* packed) {
+void pack_columns(const Byte* b, const Matrix& matrix, int64_t columns, int64_t depth, Byte flip,
+                  Byte* packed) {
   const int64_t padded = pieces(depth, kDepth) * kDepth;
   // Columns of a line of the cache are read together.
   const int64_t together = matrix.column_stride == 1 ? 4 * kColumns : kColumns;
@@ -339,7 +333,7 @@ void pack_columns(const Bytes* b, const Matrix& matrix, int64_t columns, int64_t
 
 // A part of a result.
 struct Part {
-  const Bytes *a, *b;
+  const Byte *a, *b;
   int32_t* c;
   int64_t rows, columns;
 };
@@ -356,9 +350,9 @@ class Packed {
   static int64_t padded(int64_t depth) {
     return pieces(std::min(depth, kMostDepth), kDepth) * kDepth;
   }
-  Bytes* rows() { return static_cast<Bytes*>(storage_.data()); }
+  Byte* rows() { return static_cast<Byte*>(storage_.data()); }
   int32_t* offsets() { return reinterpret_cast<int32_t*>(rows() + offsets_at_); }
-  Bytes* columns() { return rows() + columns_at_; }
+  Byte* columns() { return rows() + columns_at_; }
 
  private:
   int64_t offsets_at_, columns_at_;
@@ -388,7 +382,7 @@ void multiply_edge(Block block, int64_t rows, int64_t columns, const Multiply& m
 // Two columns of tiles, in all rows of a part.
 template <class Unit>
 void multiply_columns(const Part& part, int64_t stride, const RowTiles* tiles,
-                      const int32_t* offsets, const Bytes* packed, int64_t column, bool is_first) {
+                      const int32_t* offsets, const Byte* packed, int64_t column, bool is_first) {
   const typename Unit::Use use;
   const int64_t columns = std::min(part.columns - column, 2 * kColumns);
   const int64_t panel = tiles[0].count * kTile;
@@ -471,8 +465,8 @@ void multiply(const Product& p) {
       const int64_t batch = i / across / down, row = i / across % down * rows,
                     column = i % across * columns;
       const Part part = {
-          static_cast<const Bytes*>(p.a.data) + p.batches.a_offset(batch) + row * p.a.row_stride,
-          static_cast<const Bytes*>(p.b.data) + p.batches.b_offset(batch) +
+          static_cast<const Byte*>(p.a.data) + p.batches.a_offset(batch) + row * p.a.row_stride,
+          static_cast<const Byte*>(p.b.data) + p.batches.b_offset(batch) +
               column * p.b.column_stride,
           static_cast<int32_t*>(p.c) + (batch * p.m + row) * p.c_row_stride + column,
           std::min(rows, p.m - row), std::min(columns, p.n - column)};
