@@ -1,10 +1,6 @@
 // Matrix products compared with plain loops: for each instruction set of this processor, any number
 // of threads, at the end of mapped memory, and with NaNs, infinities and denormals.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -14,60 +10,15 @@
 #include <tbb/task_arena.h>
 
 #include "engine/instruction_sets.h"
-#include "engine/native/kernels/products/matrix_product.h"
+#include "engine/products.h"
 
 namespace farcall::native {
 namespace {
 
 using testing::for_each_instruction_set;
 
-// `count` elements; the last one ends at the end of mapped memory.
-template <class T>
-class Fenced {
- public:
-  explicit Fenced(int64_t count) : count_(count) {
-    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    const size_t nbytes = static_cast<size_t>(count) * sizeof(T);
-    size_ = (nbytes + page - 1) / page * page + page;
-    memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    auto* const end = static_cast<std::byte*>(memory_) + size_ - page;
-    mprotect(end, page, PROT_NONE);
-    data_ = reinterpret_cast<T*>(end) - count;
-  }
-  Fenced(const Fenced&) = delete;
-  Fenced& operator=(const Fenced&) = delete;
-  ~Fenced() { munmap(memory_, size_); }
-
-  T* data() const { return data_; }
-  T& operator[](int64_t i) const { return data_[i]; }
-  void fill(std::mt19937& random) const {
-    std::normal_distribution<T> normal;
-    for (int64_t i = 0; i < count_; ++i) data_[i] = normal(random);
-  }
-
- private:
-  int64_t count_;
-  size_t size_ = 0;
-  void* memory_ = nullptr;
-  T* data_ = nullptr;
-};
-
-struct Sizes {
-  int64_t m, k, n;
-  bool is_a_transposed = false, is_b_transposed = false;
-};
-
-std::ostream& operator<<(std::ostream& out, const Sizes& s) {
-  return out << s.m << " by " << s.k << (s.is_a_transposed ? " transposed" : "") << ", " << s.k
-             << " by " << s.n << (s.is_b_transposed ? " transposed" : "");
-}
-
 template <class T>
 constexpr DType kDType = sizeof(T) == 4 ? DType::kFloat32 : DType::kFloat64;
-
-Matrix matrix(const void* data, int64_t rows, int64_t columns, bool is_transposed) {
-  return is_transposed ? Matrix{data, 1, rows} : Matrix{data, columns, 1};
-}
 
 template <class T>
 void multiply(const Sizes& s, const T* a, const T* b, T* c) {

@@ -3,8 +3,6 @@
 // AMX multiplies such tiles; VNNI multiplies four bytes of a row of A by a row of a tile of B.
 #include "engine/native/kernels/products/byte_product.h"
 
-#include "engine/native/kernels/vector/targets.h"
-
 #if defined(__x86_64__)
 
 #include <immintrin.h>
@@ -477,10 +475,10 @@ void multiply(const Product& p) {
 
 }  // namespace
 
-Multiply find_byte_product(DType operands) {
+Multiply find_byte_product(DType operands, ByteInstructions unit) {
   const bool is_signed = operands == DType::kInt8;
   if (!is_signed && operands != DType::kUInt8) return nullptr;
-  switch (byte_instructions()) {
+  switch (unit) {
     case ByteInstructions::kAmx:
       return is_signed ? multiply<Amx<true>> : multiply<Amx<false>>;
     case ByteInstructions::kVnni:
@@ -496,7 +494,7 @@ Multiply find_byte_product(DType operands) {
 
 namespace farcall::native {
 
-Multiply find_byte_product(DType) { return nullptr; }
+Multiply find_byte_product(DType, ByteInstructions) { return nullptr; }
 
 }  // namespace farcall::native
 

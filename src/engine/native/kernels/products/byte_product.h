@@ -3,11 +3,12 @@
 #pragma once
 
 #include "engine/native/kernels/products/matrix_product.h"
+#include "engine/native/kernels/vector/targets.h"
 
 namespace farcall::native {
 
-// A product of int8 or uint8, whose results are int32. Sums wrap. Null for other types, and if the
-// processor has no such instructions or FARCALL_ISA turns them off.
-Multiply find_byte_product(DType operands);
+// A product of int8 or uint8, whose results are int32. Sums wrap. Null for other types, and where
+// there are no such instructions.
+Multiply find_byte_product(DType operands, ByteInstructions unit = byte_instructions());
 
 }  // namespace farcall::native
