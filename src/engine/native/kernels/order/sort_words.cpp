@@ -45,26 +45,53 @@ int64_t count_of_first(std::pair<const Word*, int64_t> a, std::pair<const Word*,
   return low;
 }
 
+// Two sorted runs, of which the first comes first if words are equal, and where they are merged to.
+template <class Word>
+struct Merge {
+  const Word *x, *x_end, *y, *y_end;
+  Word* result;
+
+  int64_t steps() const { return std::min(x_end - x, y_end - y); }  // without looking for an end
+  void step() {  // without branches that depend on the words
+    const bool takes_y = *y < *x;
+    *result++ = takes_y ? *y : *x;
+    y += takes_y;
+    x += !takes_y;
+  }
+  void finish() {
+    while (x != x_end && y != y_end) step();
+    std::copy(y, y_end, std::copy(x, x_end, result));
+  }
+};
+
 // Writes words [first, first + kMergedAtOnce) of the result of merging each two neighbouring runs
-// of `length` words.
+// of `length` words. A step waits for the one before, so parts of the result are merged together.
 template <class Word>
 void merge_piece(const Word* from, Word* to, int64_t size, int64_t length, int64_t first) {
   const int64_t start = first / (2 * length) * (2 * length);
   const int64_t middle = std::min(size, start + length), end = std::min(size, middle + length);
   const int64_t last = std::min(first + kMergedAtOnce, end);
   const std::pair a(from + start, middle - start), b(from + middle, end - middle);
-  const int64_t a_first = count_of_first(a, b, first - start);
-  const int64_t a_last = count_of_first(a, b, last - start);
-  const Word *x = a.first + a_first, *y = b.first + (first - start - a_first);
-  const Word *const x_end = a.first + a_last, *const y_end = b.first + (last - start - a_last);
-  Word* result = to + first;
-  while (x != x_end && y != y_end) {  // without branches that depend on the words
-    const bool takes_y = *y < *x;
-    *result++ = takes_y ? *y : *x;
-    y += takes_y;
-    x += !takes_y;
+  const auto part = [&](int64_t number) {
+    const auto bound = [&](int64_t i) { return first - start + (last - first) * i / 4; };
+    const int64_t begin = bound(number), stop = bound(number + 1);
+    const int64_t a_begin = count_of_first(a, b, begin), a_stop = count_of_first(a, b, stop);
+    return Merge<Word>{a.first + a_begin, a.first + a_stop, b.first + (begin - a_begin),
+                       b.first + (stop - a_stop), to + start + begin};
+  };
+  Merge<Word> one = part(0), two = part(1), three = part(2), four = part(3);
+  while (const int64_t steps = std::min({one.steps(), two.steps(), three.steps(), four.steps()})) {
+    for (int64_t i = 0; i < steps; ++i) {
+      one.step();
+      two.step();
+      three.step();
+      four.step();
+    }
   }
-  std::copy(y, y_end, std::copy(x, x_end, result));
+  one.finish();
+  two.finish();
+  three.finish();
+  four.finish();
 }
 
 }  // namespace
