@@ -125,7 +125,8 @@ def test_all_instruction_sets_give_the_same_bits() -> None:
     lines: dict[str, list[str]] = {}
     for name in NAMES:
         done = run(name, SCRIPT)
-        if "is not supported by this processor or this" in done.stderr:
+        told = f"{name} is not supported by this processor or this "
+        if f"{told}build." in done.stderr or f"{told}system." in done.stderr:
             continue
         assert done.returncode == 0, done.stderr
         lines[name] = done.stdout.splitlines()

@@ -16,7 +16,7 @@
 #include <farcall/core/sizes.h>
 #include <farcall/core/storage.h>
 
-#include "engine/native/parallel.h"
+#include "engine/native/kernels/products/integer_parts.h"
 
 namespace farcall::native {
 namespace {
@@ -27,8 +27,6 @@ constexpr int64_t kRows = 16, kColumns = 16, kQuad = 4;
 constexpr int64_t kDepth = 64;             // bytes of a row of a tile
 constexpr int64_t kTile = kRows * kDepth;  // bytes of a tile
 constexpr int64_t kMostDepth = 1024;       // summed before the next columns
-
-constexpr int64_t pieces(int64_t size, int64_t piece) { return (size - 1) / piece + 1; }
 
 // Sixteen rows of A and some columns: tiles one after the other, `step` bytes apart.
 struct RowTiles {
@@ -233,7 +231,8 @@ void transpose(const Byte* columns, int64_t stride, Byte* rows) {
 }
 
 // Some rows of A and at most kDepth columns, as a tile. What is after the last one is zero.
-void pack_rows(const Byte* a, const Matrix& matrix, int64_t rows, int64_t bytes, Byte* tile) {
+void pack_rows(const Matrix& matrix, int64_t rows, int64_t bytes, Byte* tile) {
+  const auto* const a = static_cast<const Byte*>(matrix.data);
   if (rows < kRows || bytes < kDepth) std::fill_n(tile, kTile, Byte{0});
   if (matrix.column_stride == 1) {
     for (int64_t i = 0; i < rows; ++i) {
@@ -255,15 +254,14 @@ void pack_rows(const Byte* a, const Matrix& matrix, int64_t rows, int64_t bytes,
 }
 
 // Some rows of A. Whole ones can stay in place.
-RowTiles row_tiles(const Byte* a, const Matrix& matrix, int64_t rows, int64_t depth, bool may_stay,
-                   Byte* packed) {
+RowTiles row_tiles(const Matrix& matrix, int64_t rows, int64_t depth, bool may_stay, Byte* packed) {
   const int64_t count = pieces(depth, kDepth);
   const bool is_whole = rows == kRows && depth % kDepth == 0;
   if (may_stay && is_whole && matrix.column_stride == 1) {
-    return {a, matrix.row_stride, kDepth, count};
+    return {static_cast<const Byte*>(matrix.data), matrix.row_stride, kDepth, count};
   }
   for (int64_t k = 0; k < depth; k += kDepth) {
-    pack_rows(a + k * matrix.column_stride, matrix, rows, std::min(kDepth, depth - k),
+    pack_rows(moved<Byte>(matrix, k * matrix.column_stride), rows, std::min(kDepth, depth - k),
               packed + k * kRows);
   }
   return {packed, kDepth, kTile, count};
@@ -288,8 +286,8 @@ void interleave(const Byte* rows, int64_t stride, Byte flip, Byte* to) {
 
 // Four rows of some columns of B, in a tile. What is after the last column or row is the flip
 // alone.
-void pack_quads(const Byte* b, const Matrix& matrix, int64_t columns, int64_t rows, Byte flip,
-                Byte* packed) {
+void pack_quads(const Matrix& matrix, int64_t columns, int64_t rows, Byte flip, Byte* packed) {
+  const auto* const b = static_cast<const Byte*>(matrix.data);
   if (matrix.column_stride == 1 && columns == kColumns && rows == kQuad) {
     return interleave(b, matrix.row_stride, flip, packed);
   }
@@ -312,8 +310,7 @@ void pack_quads(const Byte* b, const Matrix& matrix, int64_t columns, int64_t ro
 }
 
 // Some columns of B, as one column of tiles after the other.
-void pack_columns(const Byte* b, const Matrix& matrix, int64_t columns, int64_t depth, Byte flip,
-                  Byte* packed) {
+void pack_columns(const Matrix& matrix, int64_t columns, int64_t depth, Byte flip, Byte* packed) {
   const int64_t padded = pieces(depth, kDepth) * kDepth;
   // Columns of a line of the cache are read together.
   const int64_t together = matrix.column_stride == 1 ? 4 * kColumns : kColumns;
@@ -322,19 +319,12 @@ void pack_columns(const Byte* b, const Matrix& matrix, int64_t columns, int64_t 
     for (int64_t k = 0; k < padded; k += kQuad) {
       const int64_t rows = std::clamp(depth - k, int64_t{0}, kQuad);
       for (int64_t j = first; j < end; j += kColumns) {
-        pack_quads(b + k * matrix.row_stride + j * matrix.column_stride, matrix,
+        pack_quads(moved<Byte>(matrix, k * matrix.row_stride + j * matrix.column_stride),
                    std::min(end - j, kColumns), rows, flip, packed + j * padded + k * kColumns);
       }
     }
   }
 }
-
-// A part of a result.
-struct Part {
-  const Byte *a, *b;
-  int32_t* c;
-  int64_t rows, columns;
-};
 
 // Where a thread packs parts of A and of B.
 class Packed {
@@ -379,18 +369,19 @@ void multiply_edge(Block block, int64_t rows, int64_t columns, const Multiply& m
 
 // Two columns of tiles, in all rows of a part.
 template <class Unit>
-void multiply_columns(const Part& part, int64_t stride, const RowTiles* tiles,
-                      const int32_t* offsets, const Byte* packed, int64_t column, bool is_first) {
+void multiply_columns(const Product& part, const RowTiles* tiles, const int32_t* offsets,
+                      const Byte* packed, int64_t column, bool is_first) {
   const typename Unit::Use use;
-  const int64_t columns = std::min(part.columns - column, 2 * kColumns);
+  const int64_t columns = std::min(part.n - column, 2 * kColumns), stride = part.c_row_stride;
+  auto* const sums = static_cast<int32_t*>(part.c) + column;
   const int64_t panel = tiles[0].count * kTile;
-  for (int64_t row = 0; row < part.rows; row += 2 * kRows) {
-    const int64_t rows = std::min(part.rows - row, 2 * kRows);
+  for (int64_t row = 0; row < part.m; row += 2 * kRows) {
+    const int64_t rows = std::min(part.m - row, 2 * kRows);
     const RowTiles* const found = tiles + row / kRows;
     const Block block = {{found[0], found[rows > kRows ? 1 : 0]},
                          {packed, packed + panel},
                          {offsets + row, offsets + row + kRows},
-                         part.c + row * stride + column,
+                         sums + row * stride,
                          stride,
                          is_first};
     const auto multiply = [&](const Block& block) {
@@ -416,25 +407,25 @@ constexpr int64_t kColumnsToPack = 256;
 
 // Returns false if the program is to stop.
 template <class Unit>
-bool multiply_part(const Product& p, const Part& part, Packed& packed, Tiles& tiles) {
+bool multiply_part(const Product& p, Packed& packed, Tiles& tiles) {
   std::array<RowTiles, kMostRows / kRows> rows;
   for (int64_t k = 0; k < p.k; k += kMostDepth) {
     const int64_t depth = std::min(kMostDepth, p.k - k), padded = Packed::padded(depth);
-    for (int64_t row = 0; row < part.rows; row += kRows) {
+    const Matrix a = moved<Byte>(p.a, k * p.a.column_stride);
+    const Matrix b = moved<Byte>(p.b, k * p.b.row_stride);
+    for (int64_t row = 0; row < p.m; row += kRows) {
       RowTiles& found = rows[static_cast<size_t>(row / kRows)];
-      found = row_tiles(part.a + row * p.a.row_stride + k * p.a.column_stride, p.a,
-                        std::min(part.rows - row, kRows), depth, part.columns < kColumnsToPack,
-                        packed.rows() + row * padded);
+      found = row_tiles(moved<Byte>(a, row * a.row_stride), std::min(p.m - row, kRows), depth,
+                        p.n < kColumnsToPack, packed.rows() + row * padded);
       if constexpr (Unit::kHasOffsets) {
         for (int64_t i = 0; i < kRows; ++i) packed.offsets()[row + i] = Unit::offset_of(found, i);
       }
     }
-    pack_columns(part.b + k * p.b.row_stride, p.b, part.columns, depth, Unit::kFlip,
-                 packed.columns());
-    for (int64_t column = 0; column < part.columns; column += 2 * kColumns) {
-      multiply_columns<Unit>(part, p.c_row_stride, rows.data(), packed.offsets(),
-                             packed.columns() + column * padded, column, k == 0);
-      if (!tiles.go_on(part.rows * depth)) return false;
+    pack_columns(b, p.n, depth, Unit::kFlip, packed.columns());
+    for (int64_t column = 0; column < p.n; column += 2 * kColumns) {
+      multiply_columns<Unit>(p, rows.data(), packed.offsets(), packed.columns() + column * padded,
+                             column, k == 0);
+      if (!tiles.go_on(p.m * depth)) return false;
     }
   }
   return true;
@@ -447,30 +438,14 @@ void multiply(const Product& p) {
   const int64_t operations = saturated_product(saturated_product(p.m, p.n), p.k) / kOperations;
   const int64_t packing = saturated_product(saturated_sum(p.m, p.n), p.k);
   const int64_t cost = saturated_sum(operations, saturated_product(packing, kPackCost));
-  const int64_t num_threads = num_threads_for(saturated_product(cost, p.batches.count));
-  // B is packed again for each part of the rows: the columns are divided first.
-  int64_t rows = std::min(pieces(p.m, kRows) * kRows, kMostRows);
-  int64_t columns = std::min(pieces(p.n, kColumns) * kColumns, kMostColumns);
-  const auto is_few = [&] {
-    return pieces(p.m, rows) * pieces(p.n, columns) * p.batches.count < 2 * num_threads;
-  };
-  while (num_threads > 1 && is_few() && columns > 2 * kColumns) columns -= kColumns;
-  while (num_threads > 1 && is_few() && rows > 2 * kRows) rows -= kRows;
-  const int64_t down = pieces(p.m, rows), across = pieces(p.n, columns);
-  run_tiles(down * across * p.batches.count, num_threads, [&](Tiles& tiles) {
-    Packed packed(rows, columns, p.k);
-    for (int64_t i; tiles.next(i);) {
-      const int64_t batch = i / across / down, row = i / across % down * rows,
-                    column = i % across * columns;
-      const Part part = {
-          static_cast<const Byte*>(p.a.data) + p.batches.a_offset(batch) + row * p.a.row_stride,
-          static_cast<const Byte*>(p.b.data) + p.batches.b_offset(batch) +
-              column * p.b.column_stride,
-          static_cast<int32_t*>(p.c) + (batch * p.m + row) * p.c_row_stride + column,
-          std::min(rows, p.m - row), std::min(columns, p.n - column)};
-      if (!multiply_part<Unit>(p, part, packed, tiles)) return;
-    }
-  });
+  multiply_in_parts<Byte>(
+      p,
+      {.step = {kRows, kColumns},
+       .least = {2 * kRows, 2 * kColumns},
+       .most = {kMostRows, kMostColumns},
+       .num_of_thread = 2},
+      num_threads_for(saturated_product(cost, p.batches.count)),
+      [&](PartSizes sizes) { return Packed(sizes.rows, sizes.columns, p.k); }, multiply_part<Unit>);
 }
 
 }  // namespace

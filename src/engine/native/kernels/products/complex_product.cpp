@@ -17,7 +17,7 @@ namespace {
 
 // Several are in use at a time.
 template <class T>
-using Parts = Buffer<T, 8192>;
+using SmallBuffer = Buffer<T, 8192>;
 
 // A is read as a real matrix with two rows for each of its rows, the real parts and the imaginary
 // ones; B as one with two columns for each of its columns. Where these rows or columns are dense,
@@ -79,7 +79,7 @@ template <class Work>
 void for_rows(int64_t count, int64_t size, const Work& work) {
   constexpr int64_t kTileElements = int64_t{1} << 14;
   const int64_t rows = std::max<int64_t>(kTileElements / size, 1);
-  run_tiles((count - 1) / rows + 1, num_threads_for_elements(saturated_product(count, size)),
+  run_tiles(pieces(count, rows), num_threads_for_elements(saturated_product(count, size)),
             [&](Tiles& tiles) {
               for (int64_t i; tiles.next(i);) {
                 const int64_t first = i * rows, last = std::min(first + rows, count);
@@ -101,8 +101,7 @@ void multiply_rows(const Product& p, const Matrix& b, int64_t first, int64_t las
                    T* products) {
   const bool has_rows = p.a.row_stride == 1;
   const int64_t count = last - first;
-  Matrix a = p.a;
-  a.data = static_cast<const std::complex<T>*>(a.data) + first * a.row_stride;
+  const Matrix a = moved<std::complex<T>>(p.a, first * p.a.row_stride);
   if (!has_rows) {
     for_rows(count, p.k,
              [&](int64_t row, int64_t end) { split_rows(a, p.k, row, end, rows + 2 * row * p.k); });
@@ -123,7 +122,7 @@ void multiply_rows(const Product& p, const Matrix& b, int64_t first, int64_t las
 template <class T>
 void multiply_one(const Product& p) {
   const bool has_rows = p.a.row_stride == 1, has_columns = p.b.column_stride == 1;
-  Parts<T> columns(has_columns ? 0 : saturated_product(2 * p.k, p.n));
+  SmallBuffer<T> columns(has_columns ? 0 : saturated_product(2 * p.k, p.n));
   if (!has_columns) {
     for_rows(p.n, p.k, [&](int64_t first, int64_t last) {
       split_rows(transposed(p.b), p.k, first, last, columns.data() + 2 * first * p.k);
@@ -139,9 +138,9 @@ void multiply_one(const Product& p) {
   const int64_t most = (is_shallow ? kElementsOfThread : kElements) / elements_of_row;
   const int64_t size = std::clamp<int64_t>(most, 1, p.m);
   const int64_t cost = saturated_product(saturated_product(p.m, p.n), kStepCost + 4 * p.k);
-  run_tiles((p.m - 1) / size + 1, is_shallow ? num_threads_for(cost) : 1, [&](Tiles& tiles) {
-    Parts<T> rows(has_rows ? 0 : saturated_product(2 * p.k, size));
-    Parts<T> products(saturated_product(4 * p.n, size));
+  run_tiles(pieces(p.m, size), is_shallow ? num_threads_for(cost) : 1, [&](Tiles& tiles) {
+    SmallBuffer<T> rows(has_rows ? 0 : saturated_product(2 * p.k, size));
+    SmallBuffer<T> products(saturated_product(4 * p.n, size));
     for (int64_t i; tiles.next(i);) {
       const int64_t first = i * size, last = std::min(first + size, p.m);
       multiply_rows(p, b, first, last, rows.data(), products.data());
@@ -154,16 +153,12 @@ void multiply_one(const Product& p) {
 template <class T>
 void multiply_some(const Product& p, int64_t first, int64_t last, T* rows, T* columns,
                    T* products) {
-  const auto part = [](const Matrix& matrix, int64_t offset) {
-    return Matrix{static_cast<const std::complex<T>*>(matrix.data) + offset, matrix.row_stride,
-                  matrix.column_stride};
-  };
   const int64_t count = last - first;
   const std::array<int64_t, 1> sizes = {count}, a_strides = {2 * p.m * p.k},
                                b_strides = {2 * p.k * p.n};
   for (int64_t i = 0; i < count; ++i) {
-    const Matrix a = part(p.a, p.batches.a_offset(first + i));
-    const Matrix b = part(p.b, p.batches.b_offset(first + i));
+    const Matrix a = moved<std::complex<T>>(p.a, p.batches.a_offset(first + i));
+    const Matrix b = moved<std::complex<T>>(p.b, p.batches.b_offset(first + i));
     split_rows(a, p.k, 0, p.m, rows + i * a_strides[0]);
     split_rows(transposed(b), p.k, 0, p.n, columns + i * b_strides[0]);
   }
@@ -192,23 +187,15 @@ void multiply_batches(const Product& p) {
                                     kThreadCost / saturated_product(2, cost));
   if (together < 1) {
     for (int64_t i = 0; i < p.batches.count; ++i) {
-      const auto at = [](const void* data, int64_t offset) {
-        return static_cast<const std::complex<T>*>(data) + offset;
-      };
-      Product one = p;
-      one.a.data = at(p.a.data, p.batches.a_offset(i));
-      one.b.data = at(p.b.data, p.batches.b_offset(i));
-      one.c = static_cast<std::complex<T>*>(p.c) + i * p.m * p.c_row_stride;
-      one.batches = {};
-      multiply_one<T>(one);
+      multiply_one<T>(part_of<std::complex<T>>(p, {p.m, p.n}, i, 0, 0));
     }
     return;
   }
   const int64_t cost_of_one = saturated_sum(cost, kStepCost * (operands + results));
   const int64_t num_threads = num_threads_for(saturated_product(p.batches.count, cost_of_one));
-  run_tiles((p.batches.count - 1) / together + 1, num_threads, [&](Tiles& tiles) {
-    Parts<T> rows(together * 2 * p.m * p.k), columns(together * 2 * p.k * p.n);
-    Parts<T> products(together * results);
+  run_tiles(pieces(p.batches.count, together), num_threads, [&](Tiles& tiles) {
+    SmallBuffer<T> rows(together * 2 * p.m * p.k), columns(together * 2 * p.k * p.n);
+    SmallBuffer<T> products(together * results);
     for (int64_t i; tiles.next(i);) {
       const int64_t first = i * together, last = std::min(first + together, p.batches.count);
       multiply_some(p, first, last, rows.data(), columns.data(), products.data());
@@ -221,7 +208,7 @@ void multiply_batches(const Product& p) {
 // vector times a column of alternating parts.
 template <class T>
 void multiply_dense_columns(const Product& p) {
-  Parts<T> rows(saturated_product(4, p.k)), products(2 * p.n);
+  SmallBuffer<T> rows(saturated_product(4, p.k)), products(2 * p.n);
   T* const real = rows.data();
   T* const imaginary = real + 2 * p.k;
   const auto* const a = static_cast<const std::complex<T>*>(p.a.data);

@@ -35,8 +35,6 @@ int64_t brief_cost(const Product& p) {
   return std::min(kBriefCost, 2 * kThreadCost / cost_of_one(p));
 }
 
-int64_t pieces(int64_t size, int64_t piece) { return (size + piece - 1) / piece; }
-
 // Divides into pieces of about equal size, at most `most` each.
 int64_t even_piece(int64_t size, int64_t most, int64_t step) {
   if (size <= most) return size;
@@ -88,22 +86,6 @@ Cut cut(const Product& p, int64_t num_threads, size_t width) {
   return {even_piece(p.m, rows, kTileRowStep), columns, 1};
 }
 
-// The tile of one product of the batch that begins at this row and column of the result.
-template <class T>
-Product part_of(const Product& p, const Cut& tile, int64_t batch, int64_t row, int64_t column) {
-  const auto at = [](const Matrix& matrix, int64_t offset) {
-    return Matrix{static_cast<const T*>(matrix.data) + offset, matrix.row_stride,
-                  matrix.column_stride};
-  };
-  return {.m = std::min(tile.rows, p.m - row),
-          .k = p.k,
-          .n = std::min(tile.columns, p.n - column),
-          .a = at(p.a, p.batches.a_offset(batch) + row * p.a.row_stride),
-          .b = at(p.b, p.batches.b_offset(batch) + column * p.b.column_stride),
-          .c = static_cast<T*>(p.c) + (batch * p.m + row) * p.c_row_stride + column,
-          .c_row_stride = p.c_row_stride};
-}
-
 // A small product. Skips the computation of tile sizes.
 template <class T>
 void multiply_brief(const Product& p) {
@@ -149,7 +131,7 @@ void multiply_shared(const Product& p, bool is_added, int64_t rows, int64_t num_
   run_tiles(pieces(p.m, rows), num_threads, [&](Tiles& tiles) {
     Buffer<T> buffer(tile_buffer_size(rows, p.k));
     for (int64_t i; tiles.next(i);) {
-      const Product part = part_of<T>(p, {rows, p.n, 1}, 0, i * rows, 0);
+      const Product part = part_of<T>(p, {rows, p.n}, 0, i * rows, 0);
       multiply_tile<T>({.part = part, .packed_columns = columns, .is_added = is_added},
                        buffer.data(), tiles);
     }
@@ -168,7 +150,7 @@ void multiply_large(const Product& p, int64_t num_threads) {
   Buffer<T> packed(packed_size(columns, depth));
   for (int64_t column = 0; column < p.n; column += columns) {
     for (int64_t first = 0; first < p.k; first += depth) {
-      Product part = part_of<T>(p, {p.m, columns, 1}, 0, 0, column);
+      Product part = part_of<T>(p, {p.m, columns}, 0, 0, column);
       part.k = std::min(depth, p.k - first);
       part.a.data = static_cast<const T*>(part.a.data) + first * p.a.column_stride;
       part.b.data = static_cast<const T*>(part.b.data) + first * p.b.row_stride;
@@ -218,7 +200,7 @@ void multiply_tiled(const Product& given) {
   const int64_t down = pieces(p.m, tile.rows), across = pieces(p.n, tile.columns);
   const auto multiply_part = [&](int64_t batch, int64_t row, int64_t column, T* buffer,
                                  Tiles& tiles) {
-    const Product part = part_of<T>(p, tile, batch, row, column);
+    const Product part = part_of<T>(p, {tile.rows, tile.columns}, batch, row, column);
     if (is_dot(p)) return multiply_dense_columns<T>(part, tiles);
     multiply_tile<T>({.part = part, .is_of_row = p.m == 1}, buffer, tiles);
   };

@@ -2,6 +2,7 @@
 // complex numbers by real products, of all others by plain loops.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -42,6 +43,30 @@ struct Product {
   int64_t c_row_stride;
   Batches batches = {};
 };
+// The matrix that begins so many elements of type T later.
+template <class T>
+Matrix moved(const Matrix& matrix, int64_t elements) {
+  return {static_cast<const T*>(matrix.data) + elements, matrix.row_stride, matrix.column_stride};
+}
+
+constexpr int64_t pieces(int64_t size, int64_t piece) { return (size + piece - 1) / piece; }
+
+struct PartSizes {
+  int64_t rows, columns;
+};
+// The part of one product that begins at this row and column of its result, of at most these sizes.
+// The elements of the operands are of type T, those of the result of type C.
+template <class T, class C = T>
+Product part_of(const Product& p, PartSizes most, int64_t batch, int64_t row, int64_t column) {
+  return {.m = std::min(most.rows, p.m - row),
+          .k = p.k,
+          .n = std::min(most.columns, p.n - column),
+          .a = moved<T>(p.a, p.batches.a_offset(batch) + row * p.a.row_stride),
+          .b = moved<T>(p.b, p.batches.b_offset(batch) + column * p.b.column_stride),
+          .c = static_cast<C*>(p.c) + (batch * p.m + row) * p.c_row_stride + column,
+          .c_row_stride = p.c_row_stride};
+}
+
 // Whether this is a vector times a matrix with dense columns.
 inline bool is_dot(const Product& p) {
   return p.m == 1 && p.a.column_stride == 1 && p.b.row_stride == 1 && p.b.column_stride >= p.k;

@@ -9,9 +9,9 @@
 #include <farcall/core/sizes.h>
 
 #include "engine/native/kernels/products/byte_product.h"
+#include "engine/native/kernels/products/integer_parts.h"
 #include "engine/native/kernels/products/short_product.h"
 #include "engine/native/kernels/vector/targets.h"
-#include "engine/native/parallel.h"
 
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
@@ -124,38 +124,31 @@ void multiply_rows(const int16_t* a, const int16_t* b, int64_t depth, bool is_fi
   }
 }
 
-// A part of a result.
+// Returns false if the program is to stop.
 template <class T>
-struct Part {
-  const T *a, *b;
-  int32_t* c;
-  int64_t rows, columns;
-};
-
-template <class T>
-bool multiply_part(const Product& p, const Part<T>& part, std::vector<int16_t>& memory,
-                   Tiles& tiles) {
-  memory.resize(static_cast<size_t>(kDepth * (part.rows + kPanel)));
+bool multiply_part(const Product& p, std::vector<int16_t>& memory, Tiles& tiles) {
+  memory.resize(static_cast<size_t>(kDepth * (p.m + kPanel)));
   int16_t* const a = memory.data();
-  int16_t* const b = a + kDepth * part.rows;
+  int16_t* const b = a + kDepth * p.m;
+  auto* const c = static_cast<int32_t*>(p.c);
   for (int64_t k = 0; k < p.k; k += kDepth) {
     const int64_t depth = std::min(kDepth, p.k - k);
-    pack_rows(part.a + k * p.a.column_stride, p.a.row_stride, p.a.column_stride, part.rows, depth,
-              a);
-    for (int64_t column = 0; column < part.columns; column += kPanel) {
-      const int64_t columns = std::min(kPanel, part.columns - column);
-      pack_panel(part.b + k * p.b.row_stride + column * p.b.column_stride, p.b.row_stride,
-                 p.b.column_stride, depth, columns, b);
+    pack_rows(static_cast<const T*>(p.a.data) + k * p.a.column_stride, p.a.row_stride,
+              p.a.column_stride, p.m, depth, a);
+    for (int64_t column = 0; column < p.n; column += kPanel) {
+      const int64_t columns = std::min(kPanel, p.n - column);
+      pack_panel(static_cast<const T*>(p.b.data) + k * p.b.row_stride + column * p.b.column_stride,
+                 p.b.row_stride, p.b.column_stride, depth, columns, b);
       int64_t row = 0;
       const auto multiply = [&]<int64_t kCount>(std::integral_constant<int64_t, kCount>) {
-        for (; row + kCount <= part.rows; row += kCount) {
+        for (; row + kCount <= p.m; row += kCount) {
           multiply_rows<kCount>(a + row * kDepth, b, depth, k == 0,
-                                part.c + row * p.c_row_stride + column, p.c_row_stride, columns);
+                                c + row * p.c_row_stride + column, p.c_row_stride, columns);
         }
       };
       multiply(std::integral_constant<int64_t, kRows>());
       multiply(std::integral_constant<int64_t, 1>());
-      if (!tiles.go_on(part.rows * columns * depth)) return false;
+      if (!tiles.go_on(p.m * columns * depth)) return false;
     }
   }
   return true;
@@ -164,31 +157,14 @@ bool multiply_part(const Product& p, const Part<T>& part, std::vector<int16_t>& 
 template <class T>
 void multiply(const Product& p) {
   const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
-  const int64_t num_threads = num_threads_for(saturated_product(cost, p.batches.count));
-  // Each part of A and of B is packed for each part of the result.
-  constexpr int64_t kMostRows = 256, kMostPanels = 4, kLeastRows = 64;
-  const auto pieces = [](int64_t size, int64_t piece) { return (size - 1) / piece + 1; };
-  int64_t rows = std::min(pieces(p.m, kRows) * kRows, kMostRows);
-  int64_t columns = std::min(pieces(p.n, kPanel), kMostPanels) * kPanel;
-  const auto is_few = [&] {
-    return pieces(p.m, rows) * pieces(p.n, columns) * p.batches.count < 3 * num_threads;
-  };
-  while (num_threads > 1 && is_few() && columns > kPanel) columns -= kPanel;
-  while (num_threads > 1 && is_few() && rows > kLeastRows) rows -= kRows;
-  const int64_t down = pieces(p.m, rows), across = pieces(p.n, columns);
-  run_tiles(down * across * p.batches.count, num_threads, [&](Tiles& tiles) {
-    std::vector<int16_t> memory;
-    for (int64_t i; tiles.next(i);) {
-      const int64_t batch = i / across / down, row = i / across % down * rows,
-                    column = i % across * columns;
-      const Part<T> part = {
-          static_cast<const T*>(p.a.data) + p.batches.a_offset(batch) + row * p.a.row_stride,
-          static_cast<const T*>(p.b.data) + p.batches.b_offset(batch) + column * p.b.column_stride,
-          static_cast<int32_t*>(p.c) + (batch * p.m + row) * p.c_row_stride + column,
-          std::min(rows, p.m - row), std::min(columns, p.n - column)};
-      if (!multiply_part(p, part, memory, tiles)) return;
-    }
-  });
+  multiply_in_parts<T>(
+      p,
+      {.step = {kRows, kPanel},
+       .least = {64, kPanel},
+       .most = {256, 4 * kPanel},
+       .num_of_thread = 3},
+      num_threads_for(saturated_product(cost, p.batches.count)),
+      [](PartSizes) { return std::vector<int16_t>(); }, multiply_part<T>);
 }
 
 Multiply find_short(DType dtype) {
